@@ -11,17 +11,17 @@ use super::languages::{all_languages, copy, folder, load, run, scenario, skipped
 /// A plugin and edits of it.
 struct Edits {
     plugin: &'static str,
-    /// Where the toolchain keeps what it has prepared.
+    /// The folder in which the toolchain keeps its prepared files.
     prepared: &'static str,
     file: &'static str,
     /// The line with the majority, another way to write it, and a wrong one.
     line: &'static str,
     alike: &'static str,
     wrong: &'static str,
-    /// What is no program, instead of the wrong line, and what its compiler says to that.
+    /// A line that is no program, instead of the wrong line, and the words of its compiler.
     broken: &'static str,
     words: [&'static str; 2],
-    /// How the host tells that a message cannot be read: what is thrown, and where.
+    /// The host's report of an unreadable message: the exception, and its place.
     failure: [&'static str; 2],
 }
 
@@ -110,7 +110,7 @@ fn failure(plugin: &Plugin) -> String {
     machine.handle(message, &[], &mut effects).expect_err("it is no JSON").message
 }
 
-/// Both ways lead to the same states, verdicts and counts, to the last byte of an encoding; a mistake is reported as by the other way.
+/// Both ways lead to the same states, verdicts and counts, to the last byte of an encoding, and report mistakes in the same way.
 fn is_the_same_plugin(edits: &Edits) {
     let place = tempfile::tempdir().expect("a temporary folder");
     let later = copied(edits, place.path());
@@ -175,7 +175,7 @@ fn text_of_typescript_that_comes_later_is_the_same_plugin() {
     is_the_same_plugin(&TYPESCRIPT);
 }
 
-/// What means something else in a function, or acts before there is anything to act on, is built as a whole.
+/// Text that means something else inside a function, or that acts too early, is built as a whole.
 #[test]
 fn text_of_typescript_that_would_notice_is_built_as_a_whole() {
     let place = tempfile::tempdir().expect("a temporary folder");

@@ -91,7 +91,7 @@ pub(crate) fn scenario(parameters: &[(&str, &str)]) -> Scenario {
     Scenario { parameters, ..Scenario::new(3) }
 }
 
-/// What a run found: end, counts, violated properties and the encodings of all local states, sorted by content.
+/// The result of a run: end, counts, violated properties and the encodings of all local states, sorted by content.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     end: EndCondition,
@@ -133,7 +133,7 @@ fn run_watched(
 
 /// The yardstick has counts of its own, which native exploration confirms in plugins/register; here the others are compared with
 /// it. Fingerprints are hashes of the encodings, so equal ones mean equal bytes.
-/// What the table of toolchains says of a language is what the documents say, what the tests skip, and what `.ci/run` builds.
+/// The table of toolchains agrees with the documents, with the languages that the tests skip, and with those that `.ci/run` builds.
 #[test]
 fn maintained_languages_are_those_that_each_change_is_tested_with() {
     let text = |path: &str| std::fs::read_to_string(folder(path)).expect("the file is there");
@@ -209,7 +209,7 @@ fn a_failure_is_a_trap_in_every_language() {
 struct Asking {
     name: &'static str,
     file: &'static str,
-    /// What is there, and what comes behind it.
+    /// The original lines, and the lines to insert behind them.
     lines: &'static [(&'static str, &'static str)],
 }
 

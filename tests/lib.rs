@@ -32,11 +32,11 @@ pub fn processor_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// What a plugin or scenario asks for, and its cluster.
+/// The specification of a plugin or scenario, and its cluster.
 ///
 /// # Panics
 ///
-/// It cannot be opened.
+/// If it cannot be opened.
 pub fn opened(plugin: &Path, directory: &Path, cache: Option<&Path>) -> (RunSpec, Cluster) {
     let context = &mut Context {
         log: &mut std::io::sink(),

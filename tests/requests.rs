@@ -1,6 +1,6 @@
-//! What a guest asks of a system, language by request: it works, or it is an error of the platform by name, and never a violation.
+//! Requests of a guest to the system, language by language: each works, or is an error of the platform by name, and never a violation.
 //!
-//! The same table is in `docs/languages.md`. The guests are in `tests/platform`; what crates of Rust ask for is in `cli::platform`.
+//! The same table is in `docs/languages.md`. The guests are in `tests/platform`; `cli::platform` covers the requests of crates in Rust.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use host_sandbox::SandboxConfig;
 
 use crate::languages::{all_languages, built, copy, folder, load};
 
-/// What a request leads to.
+/// The result of a request.
 #[derive(Clone, Copy)]
 enum Answer {
     /// An answer, which is the same each time the node is in the same state.
@@ -32,7 +32,7 @@ const NONE: Cell = ("", Absent);
 const LANGUAGES: [(&str, &str, Option<&str>); 3] =
     [("Python", "python", None), ("TypeScript", "typescript", None), ("Go", "go", Some("../guest-sdk/go"))];
 
-/// What is asked for, what stands in for it where it works, and the requests of each language.
+/// The request, its substitute if it works, and the code in each language.
 const TABLE: [(&str, &str, [Cell; 3]); 22] = [
     ("output", "lines in `log`", [("print", Works), ("console", Works), ("fmt.Println", Works)]),
     ("logging", "lines in `log`", [("logging", Works), NONE, ("log.Print", Works)]),
@@ -193,7 +193,7 @@ fn guest_of(guest: &str, sdk: Option<&str>, place: &Path) -> Option<Vec<u8>> {
     built(guest, place, true)
 }
 
-/// What a node has after it has asked twice, and the lines that it has logged; or why it failed.
+/// The state of a node after it has asked twice, and the lines that it has logged; or the reason why it failed.
 fn asked(machine: &mut dyn Machine, request: &str) -> Result<(String, Vec<String>), String> {
     machine.restore(None).expect("an instance");
     let mut effects = Effects::default();

@@ -219,7 +219,7 @@ fn due(timers: &TimedTimers<String>) -> Vec<String> {
     cluster.local_events(0).into_iter().map(|listed| listed.event).collect()
 }
 
-/// What had returned before each call.
+/// The operations that had returned before each call.
 fn after(history: &Operations) -> Value {
     let history = json!(history);
     let clients = history["clients"].as_object().expect("a map").iter().map(|(client, operations)| {
@@ -273,7 +273,7 @@ fn times(dice: &mut Dice) -> Vec<Value> {
             }
         });
     }
-    // What is forgotten can be read again.
+    // A forgotten operation can be read again.
     script.extend([json!(["forget", "b"]), json!(["forget", "b"]), json!(["read", "b"]), json!(["passed", "a", 2])]);
     script
 }

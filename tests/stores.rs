@@ -31,7 +31,7 @@ struct Call {
 /// A message in flight: from where, to where, and what.
 type Flying = (NodeId, NodeId, Vec<u8>);
 
-/// What a cluster is after some calls, all of them made in new instances.
+/// A cluster after some calls, all of them made in new instances.
 struct After {
     encodings: Vec<Vec<u8>>,
     /// Sorted.
@@ -89,7 +89,7 @@ fn follow(plugin: &Plugin, path: &[Call]) -> After {
     }
 }
 
-/// What is true of a cluster.
+/// The facts about a cluster.
 #[derive(Debug, PartialEq)]
 struct Truth {
     global_states: usize,
@@ -207,7 +207,7 @@ fn canary_strategies_notice_holes_in_snapshots() {
             let search =
                 Search { lts: &lts, starts: &starts, bounds, monitor: &Unmonitored, collect_system_states: false };
             let report = bdfs::run(&search).expect("no host fault");
-            // What never goes back is not affected by holes.
+            // Holes do not affect a search that never goes back.
             explore(&plugin).is_some_and(|truth| wrong(&truth, &report).is_some())
         };
         let seed = (0..60).find(noticed);

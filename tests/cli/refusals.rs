@@ -1,5 +1,5 @@
-//! Every combination of options that is refused, through the command line: refused before anything is explored, and the reason
-//! names all that does not go together.
+//! Every refused combination of options, through the command line: refused before any exploration, and the reason
+//! names all options that exclude each other.
 
 use host_agreement::options::{Axis, Refusal, refusals};
 use host_sandbox::fixtures;
@@ -7,10 +7,10 @@ use host_search::strategy::STRATEGIES;
 
 use super::{Place, bundled};
 
-/// The words that give an option a value, and what the reason says of it: one of these.
+/// The words that give an option a value, and the words of the reason: one of these.
 type Given = (Vec<String>, Vec<&'static str>);
 
-/// What a user writes for a value of an option; nothing for what it is by default, and for what the plugin decides.
+/// The words of a user for a value of an option; empty for defaults and for values that the plugin decides.
 fn given(axis: Axis, value: usize) -> Given {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match (axis, value) {
@@ -26,7 +26,7 @@ fn given(axis: Axis, value: usize) -> Given {
         (Axis::Duplicates, many) => {
             (words(&["--duplicates", &many.to_string()]), vec!["--duplicates", "delivered again"])
         }
-        // What can break has an order, and the order is what does not go together with other options.
+        // Connections that can break have an order, and the order excludes other options.
         (Axis::Breaks, many) => (words(&["--breaks", &many.to_string()]), vec!["--breaks", "ordered"]),
         (Axis::Counted, 1) => (words(&["--count-system-states"]), vec!["--count-system-states"]),
         (Axis::Walks, 1) => (words(&["--walks", "5", "--seed", "3"]), vec!["--walks", "--seed"]),
@@ -88,7 +88,7 @@ fn what_does_not_go_together_is_refused_with_all_its_names() {
                 command.extend(["--network", "ordered"].map(str::to_owned));
             }
             let ran = place.host(&command);
-            // Options that never go together are no command line; what depends on values is a configuration that does not fit.
+            // Options that always exclude each other are no command line; a conflict of values is a configuration that does not fit.
             assert!([2, 151].contains(&ran.code), "{command:?}, since {}: {ran:?}", refusal.why);
             assert_eq!((ran.out.as_str(), place.path("kept").exists()), ("", false), "{command:?}");
             for (_, names) in &given {

@@ -43,7 +43,7 @@ fn the_default_says_who_had_the_answer() {
     let text = place.host(&["run", bundled("paxos"), "--set", "init=event", "--safety-only"]).exits(0).out;
     let row = "auto, decided by bdfs: every state is reached; complete within the bounds\n";
     assert!(text.contains(row), "no {row:?} in {text}");
-    // 67 million global states are too many for one turn, and few if what cannot matter is left out.
+    // 67 million global states are too many for one turn, and few with a reduction.
     let two = place.run_json("paxos", &["--set", "proposers=2", "--safety-only"]);
     assert_eq!((&two["result"], &two["decided_by"]), (&json!("ok"), &json!("bdfs --reduce")));
     assert_eq!((&two["assumed"]["reduced"], &two["unreached"]), (&json!(true), &Value::Null));
@@ -360,7 +360,7 @@ fn unreached_events_are_reported() {
         let all = unreached == json!({ "local_events": [], "messages": 0, "outcomes": null });
         assert_eq!(place.host(&run).exits(0).out.contains("never reached\n"), !all, "{run:?}");
     }
-    // What a reduction leaves out says nothing.
+    // A reduced search proves nothing about the states that it leaves out.
     let reduced = ["run", "ping.wasm", "--nodes", "2", "--algo", "bdfs", "--reduce", "--json"];
     assert_eq!(place.host(&reduced).exits(0).json()["unreached"], Value::Null);
 }
@@ -439,7 +439,7 @@ fn the_doctor_says_whether_a_plugin_is_fit() {
     assert!(unfit.starts_with("unfit: it ends in a fault") && unfit.contains("trap"), "{unfit}");
 }
 
-/// The reductions keep the verdict and say that they were used; what they would get wrong is refused.
+/// The reductions keep the verdict and are reported; cases that they would get wrong are refused.
 #[test]
 fn reductions_keep_the_verdict() {
     let place = Place::new();

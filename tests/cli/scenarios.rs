@@ -21,7 +21,7 @@ fn a_scenario_stands_for_options_and_options_stand_above_it() {
     assert!(ran.out.contains("bounds      depth 3\n") && ran.out.contains("as the scenario says"), "{ran:?}");
     let json = place.host(&["run", "s.toml", "--json"]).exits(0).json();
     assert_eq!((&json["algo"], &json["unmet"]), (&json!("bdfs"), &json!([])));
-    // The option counts, and what the scenario expects is compared all the same.
+    // The option applies, and the expectation of the scenario is still compared.
     let ran = place.host(&["run", "s.toml", "--depth", "9", "--algo", "unfold"]).exits(1);
     assert!(ran.out.contains("  algorithm   unfold: ") && ran.out.contains("bounds      depth 9\n"), "{ran:?}");
     assert!(ran.out.contains("not as the scenario expects\n  the result is ok, expected incomplete\n"), "{ran:?}");
@@ -71,7 +71,7 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
         "[[node]]\nid = 1\nplugin = \"guest.wasm\"\n[[node]]\nid = 2\nplugin = \"guest.wasm\"",
         &["s.toml:9: there is no node 2"],
     );
-    // What only the plugin or the strategy can tell.
+    // Errors that only the plugin or the strategy can detect.
     let place = ping_pong("");
     place.put("s.toml", "plugin = \"guest.wasm\"\nnodes = 2\n\n[bounds]\ndepth = 3\n[strategy]\nalgo = \"lmc\"\n");
     place.host(&["run", "s.toml"]).exits(151).says(&["s.toml:5: the strategy lmc-opt has no option `--depth`"]);
@@ -86,7 +86,7 @@ fn what_is_wrong_in_a_scenario_is_named_with_file_line_and_key() {
     assert_eq!(json["result"], "error");
 }
 
-/// What a scenario expects something of is there, whatever the search would say.
+/// A property with an expectation must exist, for any result of the search.
 #[test]
 fn an_expectation_of_a_property_that_is_not_there_is_refused() {
     let known = "it has: monotone, stored-by-majority, write-is-read";
@@ -157,7 +157,7 @@ fn tests_that_fail_say_why_and_the_others_run() {
     assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"1\""), "{xml}");
 }
 
-/// What a scenario leaves behind is what `host run --out` leaves, and nothing where it is not asked for.
+/// A test keeps the same files as `host run --out`, and none unless requested.
 #[test]
 fn what_tests_leave_behind_is_kept_on_demand() {
     let place = ping_pong("");
@@ -192,11 +192,11 @@ fn a_saved_trace_is_a_test() {
     assert!(ran.out.contains("FAILED  out/one/trace.json") && ran.out.contains("no plugin plugins/guest"), "{ran:?}");
     let ran = place.host(&["test", "out/one", "--plugin", "guest.wasm"]).exits(0);
     assert!(ran.out.contains("ok      out/one/trace.json "), "{ran:?}");
-    // From above, what a run has left in `out` is none.
+    // From above, a trace that a run has written to `out` is no test.
     place.host(&["test"]).exits(151).says(&["no scenario and no trace in ."]);
 }
 
-/// Whatever folder a run leaves its files in, none of them is a test from above: a counterexample of an old build is no promise of this one.
+/// In any folder, files of a run are no tests from above: a counterexample of an old build is no promise of this one.
 #[test]
 fn what_runs_leave_is_no_test() {
     let place = Place::new();
@@ -230,14 +230,14 @@ fn what_runs_leave_is_no_test() {
     // Into `scenarios` itself: the trace is one then, and the result in the same folder none.
     place.host(&["run", "guest.wasm", "--nodes", "2", "--algo", "bdfs", "--out", "scenarios"]).exits(0);
     all(&["."], 2);
-    // What is named is a test.
+    // A named path is a test.
     for named in [&["found"][..], &["found/trace.json"], &["found/trace.json", "found"]] {
         all(&[named, &["--plugin", "traps.wasm"]].concat(), 1);
     }
     place.host(&["test", "deep"]).exits(151).says(&["no scenario and no trace in deep", "named"]);
 }
 
-/// A folder holds the files of one run. What the user has changed there, and what the run begins with, stays.
+/// A folder holds the files of one run. Files that the user has changed there, and the start of the run, stay.
 #[test]
 fn a_folder_that_is_used_again_has_no_old_counterexample() {
     let place = Place::new();
@@ -261,7 +261,7 @@ fn a_folder_that_is_used_again_has_no_old_counterexample() {
         place.host(&[&fine[..], &["--out", "found"]].concat()).exits(0);
         assert_eq!(list("found"), ["stats.json"], "{first}");
     }
-    // Not what lies there otherwise, has been changed, or is the prefix of the run.
+    // Other files, changed ones and the prefix of the run stay.
     place.host(&[&trap[..], &["--out", "found"]].concat()).exits(14);
     place.put("found/mine.json", "{}").put("found/trace.txt", "what I think of it");
     place.host(&[&fine[..], &["--out", "found"]].concat()).exits(0);
@@ -280,7 +280,7 @@ fn a_folder_that_is_used_again_has_no_old_counterexample() {
     assert!(place.path("p/trace.json").is_file(), "the prefix is there");
 }
 
-/// However many tests need it: also where it fails.
+/// For any number of tests that need it: also if it fails.
 #[test]
 fn a_plugin_is_built_once_for_all_tests() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Traces against `docs/trace.schema.json`, and what `host run --json` prints against `docs/result.schema.json`.
+//! Traces against `docs/trace.schema.json`, and the output of `host run --json` against `docs/result.schema.json`.
 
 use std::sync::OnceLock;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::golden::repository;
 use super::{bundled, folder};
 
-/// What is wrong with a value under a schema: the keywords that ours uses, from their definition in draft 2020-12. One
-/// that is not here is a mistake of this test.
+/// The errors of a value under a schema: the keywords that ours uses, from their definition in draft 2020-12. A keyword
+/// that is missing here is a mistake of this test.
 fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (keyword, argument) in schema.as_object().expect("a schema is an object") {
@@ -88,7 +88,7 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
     found
 }
 
-/// What is wrong with a trace.
+/// The errors of a trace.
 pub fn misfits(trace: &Value) -> Vec<String> {
     let schema = schema();
     wrong(&schema, trace, &schema, "")
@@ -109,14 +109,14 @@ pub fn check_result(out: &str, words: &[&str]) {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     let schema = SCHEMA.get_or_init(|| read("result.schema.json"));
     let Ok(result) = serde_json::from_str::<Value>(out) else { return };
-    // The alternative that the object is meant to be says more than that it fits neither.
+    // The error of the intended alternative is more precise than that the object fits neither.
     let pointer = if result["error"].is_object() { "/$defs/error" } else { "/$defs/report" };
     let meant = schema.pointer(pointer).expect("both are there");
     assert_eq!(wrong(meant, &result, schema, ""), [""; 0], "{words:?}: {result:#}");
     assert_eq!(wrong(schema, &result, schema, ""), [""; 0], "{words:?}");
 }
 
-/// A schema that takes everything would say nothing: each field that is left out, and each that is not known, is refused.
+/// A schema that accepts everything would prove nothing: each missing field, and each unknown one, is refused.
 #[test]
 fn what_is_no_result_does_not_fit_the_schema() {
     let (schema, place) = (read("result.schema.json"), repository());

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{Place, bundled, folder};
 
-/// What `one-value` of the specification of Paxos says, as an expression.
+/// The property `one-value` of the specification of Paxos, as an expression.
 const AGREEMENT: &str = "outside=size(unique(flatten(nodes.map(n, n.Running.learner.chosen)))) <= 1";
 
-/// What of a run does not depend on who states its only property.
+/// The part of a run that does not depend on the origin of its only property.
 fn found(place: &Place, options: &[&str], property: &[&str]) -> [Value; 5] {
     let run = place.run_json("paxos", &[options, property].concat());
     let fields = |names: &[&str]| {
@@ -213,7 +213,7 @@ fn a_specification_that_fails_is_a_property_that_cannot_be_evaluated() {
     }
 }
 
-/// Whatever it counts, it is handed to one call: a search that asks again and again, by several workers, has the same end.
+/// A specification counts within one call only: a search that calls it repeatedly, by several workers, has the same end.
 #[test]
 fn a_specification_remembers_nothing_in_a_search() {
     let place = Place::new();

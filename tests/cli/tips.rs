@@ -4,7 +4,7 @@ use host_sandbox::fixtures;
 
 use super::{Place, bundled};
 
-/// What new users write, and the words that lead on; what would lead astray is not said.
+/// Mistakes of new users, and the words that lead on; misleading words are absent.
 #[test]
 fn tips_lead_to_a_command_line_that_is_understood() {
     let place = Place::new();
@@ -102,7 +102,7 @@ fn mistyped_paths_and_names_are_answered_with_those_that_are_there() {
     }
     place.host(&["test", "clustre.toml"]).exits(151).says(&["help: there is cluster.toml; give a folder"]);
     place.host(&["live", "up", "clustre.toml"]).exits(151).says(&["help: there is cluster.toml; give the file"]);
-    // What is like nothing that is there has the remedy alone.
+    // A name that resembles no file has the remedy alone.
     place.host(&["live", "up", "else.toml"]).exits(151).says(&["help: give the file of a cluster"]);
     let paxos = bundled("paxos");
     place
@@ -118,7 +118,7 @@ fn mistyped_paths_and_names_are_answered_with_those_that_are_there() {
     assert!(ran.err.contains("0 is too small, it must be at least 1"), "{ran:?}");
 }
 
-/// What authors in Rust forget or may not use, as their build says it.
+/// Omissions and forbidden calls of authors in Rust, as their build reports them.
 #[test]
 fn mistakes_in_rust_are_named_by_the_build() {
     let place = Place::new();

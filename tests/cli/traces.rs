@@ -92,7 +92,7 @@ fn a_search_after_a_prefix_finds_a_trace_from_the_start() {
     for algo in ["bdfs", "lmc", "unfold"] {
         let run = ["run", bundled("paxos"), "--algo", algo, "--prefix", "live.json", "--out", algo];
         let ran = place.host(&run).exits(12);
-        // The strategy lmc does not look for a shortest one.
+        // The strategy lmc does not look for a shortest path.
         let steps =
             if algo == "lmc" { "steps: 9 of the prefix and" } else { "18 steps: 9 of the prefix and 9 after it" };
         assert!(ran.out.contains(steps), "{}", ran.out);
@@ -127,9 +127,9 @@ fn options_that_repeat_the_prefix_are_fine_and_others_are_refused() {
     let with = |options: &[&str]| place.host(&[&run[..], options].concat());
     with(&["--nodes", "3", "--set", "proposers=2", "--set", "init=boot", "--network", "unordered"]).exits(12);
     with(&["--nodes", "4"]).exits(151).says(&["`--nodes 4` contradicts the prefix, which has 3"]);
-    // Nodes that start by an event of their own do something else on the way.
+    // Nodes that start by an event of their own take other steps on the way.
     with(&["--set", "init=event"]).exits(151).says(&["the prefix live.json leads elsewhere with init=event: step "]);
-    // The proposer takes no answer before the state, so what it takes of answers makes no difference up to there.
+    // The proposer takes no answer before the state, so its treatment of answers makes no difference up to there.
     let right = with(&["--set", "bug=none", "--json", "--local-events", "0"]).exits(0).json();
     assert_eq!(
         (&right["assumed"]["prefix"]["steps"], &right["assumed"]["parameters"]["bug"]),
@@ -151,7 +151,7 @@ fn a_trace_of_another_build_is_followed_and_no_beginning_of_a_search() {
     let ran = place.host(&replay).exits(14);
     assert!(ran.out.lines().last().is_some_and(|last| last.starts_with("still violated: trap of node 0")), "{ran:?}");
     place.host(&["draw", "found/trace.json", "--plugin", "other/guest.wasm"]).exits(0);
-    // What it does may differ there, and is drawn as it is.
+    // Its effects may differ there, and are drawn as they are.
     let mut changed = read(&place, "found/trace.json");
     changed["steps"][0]["state"] = json!("ffff");
     place.put("changed.json", changed.to_string());
@@ -161,7 +161,7 @@ fn a_trace_of_another_build_is_followed_and_no_beginning_of_a_search() {
     debugged.extend(any);
     place.host_reading(&debugged, "quit\n").exits(0);
     place.host(&[&["export", "changed.json"], &any[..], &["--format", "json"]].concat()).exits(0);
-    // Behind an event that cannot happen there is nothing.
+    // No event follows one that cannot happen there.
     changed["steps"][0]["event"]["name"] = json!("else");
     place.put("changed.json", changed.to_string());
     let cut = place.host(&[&["draw", "changed.json"], &any[..], &["--out", "d.svg"]].concat()).exits(0);
@@ -185,7 +185,7 @@ fn the_plugin_around_a_trace_is_found() {
     let mut place = Place::new();
     std::fs::create_dir_all(place.path("lease/scenarios")).expect("writable");
     std::fs::create_dir_all(place.path("lease/target/plugins")).expect("writable");
-    // Whatever it is made of: it is run as it was built.
+    // The built component is run, whatever its source.
     place.put("lease/lease.wat", "(module)").put("lease/target/plugins/lease.wasm", fixtures::traps());
     place.host(&["run", "lease/target/plugins/lease.wasm", "--nodes", "1", "--out", "found"]).exits(14);
     let mut trace = read(&place, "found/trace.json");
@@ -203,7 +203,7 @@ fn the_plugin_around_a_trace_is_found() {
 }
 
 /// A trace of a mistake, in the build without it: the events of the mistake happen there too, without bad consequences, or they
-/// do not; and as a test it says so, and how that is kept.
+/// do not; as a test it reports that, and how to keep it.
 #[test]
 fn a_mended_mistake_stays_mended() {
     let place = Place::new();

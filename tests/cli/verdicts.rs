@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::audits::leaves_state_out;
 use super::{Place, bundled};
 
-/// A run and how it ends.
+/// A run and its end.
 struct Case {
     plugin: &'static str,
     /// The lines of a scenario.
@@ -19,7 +19,7 @@ const fn case(plugin: &'static str, lines: &'static str, result: &'static str, c
     Case { plugin, lines, result, code }
 }
 
-/// Every status of a property, of faults and of deadlocks, decides some of these; the reasons for `incomplete` are all that there are.
+/// Every status of a property, of faults and of deadlocks, decides some of these; the reasons for `incomplete` are complete.
 const CASES: &[Case] = &[
     // Decided and good.
     case("lock", "[parameters]\nlocked = \"queue\"\n", "ok", 0),
@@ -89,7 +89,7 @@ fn by_properties(run: &Value) -> &'static str {
     VERDICTS.iter().find(|(_, names)| decides(names)).map_or("ok", |(verdict, _)| verdict)
 }
 
-/// What a run says of its verdict, and what it says of its properties.
+/// The verdict of a run, and the statuses of its properties.
 fn told(place: &Place, case: &Case) -> Value {
     let text = place.host(&["run", "s.toml", "--quiet"]).exits(case.code).out;
     let first = text.lines().next().expect("a headline");
@@ -145,7 +145,7 @@ fn every_output_has_the_verdict_of_the_statuses() {
     assert!(VERDICTS.iter().all(|(verdict, _)| seen.contains(verdict)), "{seen:?}");
 }
 
-/// Whatever is expected besides, a run that ends badly is no success unless the scenario says so.
+/// With any other expectation, a run that ends badly is no success unless the scenario expects it.
 #[test]
 fn an_expectation_without_a_result_expects_a_good_end() {
     let place = Place::new();

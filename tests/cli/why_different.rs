@@ -145,11 +145,11 @@ impl GraphSink for Listed {
     fn edge(&mut self, _: &GraphEdge<'_>) {}
 }
 
-/// What all pairs of states say: how many look like one before, and of the first pair the node, its description, the encodings and the
-/// number of events on the ways.
+/// The result over all pairs of states: the number that look like an earlier one, and of the first pair the node, its description, the
+/// encodings and the numbers of events on the paths.
 type Compared = (usize, Option<(NodeId, String, [Vec<u8>; 2], [u32; 2])>);
 
-/// Global states that are explored: the messages of one of the guests become more and more.
+/// The number of explored global states: one of the guests sends ever more messages.
 const STATES: u64 = 300;
 
 /// Compares each local state with each one before, in the order of the exploration.

@@ -49,7 +49,7 @@ fn corpus() -> &'static [Vec<u8>] {
     })
 }
 
-/// What is composed of several components: results of each kind, with and without another component between. Nearly all damage
+/// Components composed of several: results of each kind, with and without another component between. Nearly all damage
 /// makes them invalid, so they come less often.
 fn composed() -> &'static [Vec<u8>] {
     static COMPOSED: OnceLock<Vec<Vec<u8>>> = OnceLock::new();

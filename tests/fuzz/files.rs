@@ -31,7 +31,7 @@ fn place() -> &'static TempDir {
     })
 }
 
-/// Runs a command line there; its exit code must be a documented one, and never the host's own trouble.
+/// Runs a command line there; its exit code must be a documented one, and never an internal error of the host.
 fn host(arguments: &[&str], seed: u64) -> Fate {
     host_until(arguments, seed, false)
 }
@@ -84,7 +84,7 @@ fn file(name: &str, seed: u64) -> (String, PathBuf) {
     (name, path)
 }
 
-/// Traces of what is wrong with guests, as `host run` leaves them, and such that begin in exported states: guest and content.
+/// Traces of faulty guests, as `host run` writes them, and traces that begin in exported states: guest and content.
 fn corpus() -> &'static [(&'static str, Vec<u8>)] {
     static CORPUS: OnceLock<Vec<(&str, Vec<u8>)>> = OnceLock::new();
     CORPUS.get_or_init(|| {
@@ -106,7 +106,7 @@ fn corpus() -> &'static [(&'static str, Vec<u8>)] {
             (guest, std::fs::read(place().path().join("corpus/trace.json")).expect("a finding leaves a trace"))
         };
         corpus.extend(runs.map(trace));
-        // What they lead to half-way, as another process would have it; the rest after a loss; without a node.
+        // Their states half-way, as another process would export them; the rest after a loss; without a node.
         for (guest, bytes) in corpus.clone() {
             let trace: Trace = serde_json::from_slice(&bytes).expect("`host` wrote it");
             let component = std::fs::read(place().path().join(guest)).expect("it is there");
@@ -298,7 +298,7 @@ pub fn scenarios(seed: u64) -> Fate {
     }
     let (name, path) = file("scenario.toml", seed);
     std::fs::write(&path, bytes).expect("writable");
-    // Whatever it says about bounds, these count.
+    // These bounds override those of the scenario.
     let fate = host(&["run", &name, "--time", "2s", "--out", "found", "--quiet", "--json"], seed);
     std::fs::remove_file(&path).expect("writable");
     fate

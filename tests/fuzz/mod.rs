@@ -25,7 +25,7 @@ pub use components::{components, guests, stores};
 pub use files::{checkpoints, scenarios, traces};
 pub use mutate::Dice;
 
-/// What became of a case, for statistics.
+/// The result of a case, for statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// Refused with an error.

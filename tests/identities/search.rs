@@ -56,7 +56,7 @@ pub fn searched(wasm: &Path, seconds: u64, options: &[&str]) -> Result<Searched,
     let list = |name: &str| report[name].as_array().map_or(&[][..], Vec::as_slice).iter();
     let violated: Vec<&Value> = list("violations").map(|violation| &violation["property"]).collect();
     let properties: Vec<[&Value; 2]> = list("properties").map(|it| [&it["name"], &it["status"]]).collect();
-    // What was not reached before a violation depends on the order of the search.
+    // The properties not reached before a violation depend on the order of the search.
     let unreached = if violated.is_empty() { &report["unreached"] } else { &Value::Null };
     let bound = report["end"].as_str().and_then(|end| end.strip_suffix("-bound"));
     let count = |name: &str| report["counts"][name].as_u64().unwrap_or_default();

@@ -53,7 +53,7 @@ struct Run {
     is_violated: bool,
 }
 
-/// What has happened in a world whose handlers were looked up. The first violation is confirmed by fresh machines.
+/// The run of a world whose handlers were looked up. The first violation is confirmed by fresh machines.
 fn of_path(cluster: &Cluster, memory: &Mutex<Memory<'_>>) -> Run {
     let mut memory = memory.lock().expect("it is asked by one");
     let path = memory.path().to_vec();
@@ -191,7 +191,7 @@ fn what_steering_does_in_worlds() {
     eprintln!("of as many others: {caused} caused, {alarms} false alarms; {seconds:.1} s of processor time");
 }
 
-/// How long runs of Paxos take in worlds and in simulations. `HOST_WORLD_SEEDS=2000` says how many.
+/// The duration of runs of Paxos in worlds and in simulations. `HOST_WORLD_SEEDS=2000` sets their number.
 #[test]
 #[ignore = "prints a measurement"]
 #[expect(clippy::print_stderr, reason = "a measurement is for people")]

@@ -26,7 +26,7 @@ pub struct Store {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
-    /// How many writes have begun: the number of the last one.
+    /// The number of writes begun, which is the number of the last one.
     asked: u32,
     copies: BTreeMap<String, Copy>,
     /// The latest write of each key that a client knows of.
@@ -148,7 +148,7 @@ impl Protocol for Store {
         matches!(event, Local::GiveUp { .. }).then_some(self.patience..=2 * self.patience)
     }
 
-    /// Who has not acknowledged some write, or the leader; all nodes if the next write goes to all.
+    /// The nodes that have not acknowledged some write, or the leader; all nodes if the next write goes to all.
     fn neighbours(&self, place: Place, state: &State) -> Option<Vec<NodeId>> {
         let is_awaited = |node: &NodeId| state.waiting.iter().any(|write| !write.acks.contains(node));
         match (place.me, state.waiting.is_empty()) {
@@ -199,12 +199,12 @@ impl Protocol for Store {
     }
 }
 
-/// What requests are numbered from: too much for numbers with a sign, and in JavaScript, which says no to more, nearly too much.
+/// The first number of requests: beyond signed numbers, and in JavaScript, which rejects larger ones, near its limit.
 fn first(language: &str) -> u64 {
     if language == "register-typescript" { (1 << 53) - 1_000 } else { u64::MAX - 1_000 }
 }
 
-/// What nodes say and do in a language, in the terms of the Rust SDK.
+/// The messages and events of nodes in a language, in the terms of the Rust SDK.
 struct Nodes {
     machines: Vec<Box<dyn Machine>>,
     in_flight: Vec<(NodeId, NodeId, Vec<u8>)>,
@@ -326,7 +326,7 @@ fn of_rust(event: &LocalEvent<Local>) -> Value {
     json!([event.name, kind, event.event])
 }
 
-/// What clients may ask: of the leader or not, of what is there or not, understood or not.
+/// Requests of clients: to the leader or not, for existing keys or not, well-formed or not.
 fn drawn(dice: &mut Dice) -> contract::Request {
     let method = ["GET", "GET", "PUT", "PUT", "POST"][dice.draw(5) as usize];
     let path = ["/a", "/b?c", "//constructor", "/\u{fc}", "/d", "/e"][dice.draw(6) as usize];
@@ -353,7 +353,7 @@ fn every_sdk_waits_asks_and_answers_as_that_of_rust() {
                     let request = drawn(&mut dice);
                     let contract::Request { method, path, body } = request.clone();
                     let asked = Request { method, path, body };
-                    // What it becomes is seen in the state; its name and kind are not.
+                    // The state shows its effect, but not its name and kind.
                     let place = Place { me: node, nodes: NODES };
                     let becomes = store.request(place, cluster.state(node), nodes.requests + 1, asked.clone()).ok();
                     cluster.request(node, asked);

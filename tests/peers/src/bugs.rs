@@ -1,6 +1,6 @@
-//! How long each strategy takes to find each mistake that is in the tree on purpose.
+//! The time that each strategy takes to find each deliberate mistake in the tree.
 //!
-//! The mistakes are the scenarios in plugins/*/scenarios that expect a violation, without what they say about strategy and
+//! The mistakes are the scenarios in plugins/*/scenarios that expect a violation, without their strategies and
 //! bounds. Scenarios that only differ in these are one. Those of `eventually` properties are left out: one strategy decides them.
 
 use std::collections::BTreeMap;
@@ -27,13 +27,13 @@ const HOW: [&str; 3] = ["strategy", "bounds", "expect"];
 struct Mistake {
     /// The folder of the plugin.
     plugin: PathBuf,
-    /// The scenario without what is about the search.
+    /// The scenario without the search options.
     scenario: Table,
-    /// What is wrong, for people: the first of the files that have it.
+    /// The mistake, for people: the first of the files that have it.
     name: String,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 enum Found {
     /// Seconds of search, and the length of the path it came along, without the prefix.
@@ -113,7 +113,7 @@ fn mistakes(plugins: &Path) -> Result<Vec<Mistake>, String> {
     Ok(mistakes)
 }
 
-/// What is in a folder, sorted.
+/// The entries of a folder, sorted.
 fn listed(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::measure::{self, Finished};
 
-/// What to do where there is no SPIN.
+/// The remedy for a missing SPIN.
 const SPIN_REMEDY: &str = "SPIN is left out; to install it: sudo apt-get install --yes spin gcc";
 
 /// Programs that are ready to be run.
@@ -87,7 +87,7 @@ pub enum SpinForm {
     Reduced,
 }
 
-/// What a checker says at its end.
+/// The result of a checker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// `ok`, `violation`, `bounded` if a bound ended it.

@@ -73,7 +73,7 @@ impl Row {
         self.last().states.map(|states| self.peak_bytes() / states as f64)
     }
 
-    /// What is wrong with the last run.
+    /// The error of the last run.
     fn disagreement(&self) -> Option<String> {
         let outcome = self.last();
         let found = [outcome.states.unwrap_or(0), outcome.transitions.unwrap_or(0)];
@@ -276,7 +276,7 @@ fn microseconds_each(row: &Row) -> Option<f64> {
     row.last().executions.map(|executions| row.seconds() * 1e6 / executions as f64)
 }
 
-/// What host is meant to reach, and what it has reached.
+/// The goals of host, and the results.
 fn goals(groups: &[Group]) -> String {
     let find = |title: &str, checker: &str| {
         let group = groups.iter().find(|group| group.title == title)?;
@@ -350,7 +350,7 @@ mod tests {
         assert!(row("ok", [7, 8], Expected::Space([7, 9])).disagreement().is_some());
         assert!(row("ok", [8, 8], Expected::Reduced(7)).disagreement().is_some());
         assert!(row("ok", [8, 8], Expected::Executions(48)).disagreement().is_some());
-        // What a bound cut off has no counts to agree on.
+        // A run that a bound cut off has no counts to agree on.
         assert_eq!(row("bounded", [7, 8], Expected::Space([7, 9])).disagreement(), None);
         assert!(row("violation", [7, 9], Expected::Verdict).disagreement().is_some());
     }

@@ -43,7 +43,7 @@ const DEEPENING: [(&str, &str); 4] =
 /// Strategies without.
 const UNBOUNDED: [(&str, &str); 2] = [("lmc-gen", "local states"), ("lmc-opt", "local states")];
 
-/// What one run cost.
+/// The cost of one run.
 #[derive(Clone, Copy)]
 struct Point {
     depth: u32,
@@ -53,7 +53,7 @@ struct Point {
     peak_bytes: u64,
 }
 
-/// What a picture shows of a run.
+/// The value of a run that a picture shows.
 type Value = fn(&Point) -> f64;
 
 /// The runs of one strategy on one scenario.

@@ -1,4 +1,4 @@
-//! How long the protocols of the tree are: lines of implementation, of specification and of tests.
+//! The length of the protocols in the tree: lines of implementation, of specification and of tests.
 
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use wait4::Wait4;
 
-/// What a finished process printed and used.
+/// The output of a finished process, and its resource usage.
 #[derive(Clone, Debug)]
 pub struct Finished {
     /// Standard output. Standard error goes where that of this process goes.

@@ -1,4 +1,4 @@
-//! What a newcomer waits for: from no protocol to the first verdict on one.
+//! The waiting time of a newcomer: from no protocol to the first verdict on one.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -63,7 +63,7 @@ struct Roles {
     proposer: Proposer,
     promised: Ballot,
     accepted: Option<Proposal>,
-    /// What was accepted, and by whom.
+    /// Each accepted proposal, with its acceptor.
     votes: BTreeSet<(Proposal, Id)>,
     chosen: BTreeSet<Value>,
 }

@@ -1,7 +1,7 @@
-//! What must happen, for Stateright: the plugins' own code, natively, in a model whose states are paths through a [`Cluster`].
+//! Promises for Stateright: the plugins' own code, natively, in a model whose states are paths through a [`Cluster`].
 //!
-//! Stateright's `eventually` is met once the condition holds in some state of a path. So nothing can be said of what has to happen
-//! again, and a count of the times, which is no part of the protocol, makes the second time a state of its own.
+//! Stateright's `eventually` is met once the condition holds in some state of a path. It cannot express that a condition has to hold
+//! again, so a count of the times, which is no part of the protocol, makes the second time a state of its own.
 
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ pub struct Promise<P: Protocol> {
     pub node: NodeId,
     /// Whether it has got it.
     pub is_served: fn(&P::State) -> bool,
-    /// How often it has to get it, one at least.
+    /// The number of times that it has to get it, at least one.
     pub times: u32,
     /// The protocol.
     pub protocol: PhantomData<fn() -> P>,

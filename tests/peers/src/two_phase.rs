@@ -39,7 +39,7 @@ fn participant() -> bool {
     let yes = nondet();
     send_msg(coordinator, ToCoordinator::Vote { yes });
     let ToParticipant::Decide { commit } = recv_msg_block() else { panic!("Prepare comes once") };
-    // Who has voted no has aborted.
+    // A participant that has voted no has aborted.
     yes && commit
 }
 

@@ -1,6 +1,6 @@
-//! How often, and how fast, each way to search finds mistakes that are far from the start.
+//! The rate and the time with which each way to search finds mistakes that are far from the start.
 //!
-//! Rows are mistakes, columns ways to search, cells the runs of several seeds. What a run gave is kept in a file at once, and a run that is
+//! Rows are mistakes, columns ways to search, cells the runs of several seeds. Each result is saved to a file at once, and a run that is
 //! in the file is not repeated: so the table can be made in parts, and continued.
 
 use std::fs;
@@ -112,11 +112,11 @@ const WAYS: [Way; 13] = [
 /// A run, and what it gave.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
-    /// What `host --version` prints.
+    /// The output of `host --version`.
     host: String,
     mistake: String,
     way: String,
-    /// None where the way takes none.
+    /// None if the way has none.
     seed: Option<u64>,
     /// The limit of processor time.
     seconds_max: u64,

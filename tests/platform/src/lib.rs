@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// What is asked for.
+/// The request.
 struct Asks(String);
 
-/// What came of it, twice in a row.
+/// The answers, twice in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Answers(Vec<String>);
 
