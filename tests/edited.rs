@@ -66,7 +66,7 @@ fn plugin(built: &Built) -> Plugin {
     load(&std::fs::read(&built.wasm).expect("just built"), SandboxConfig::default())
 }
 
-/// A copy of the plugin in a folder, with what was prepared for it, if anything was.
+/// A copy of the plugin in a folder, with its prepared files, if any.
 fn copied(edits: &Edits, place: &Path) -> PathBuf {
     let (from, to) = (folder(edits.plugin), place.join(edits.plugin));
     std::fs::create_dir(&to).expect("a new folder");

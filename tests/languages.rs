@@ -1,4 +1,4 @@
-//! One protocol in many languages: the same states, to the last byte, whatever the guest is written in.
+//! One protocol in many languages: the same states, to the last byte, for guests in any language.
 //!
 //! A language whose toolchain is not installed is skipped, and the output says so; `host build plugins/register-<language>`
 //! installs it. `HOST_LANGUAGES=all cargo test -p host-tests languages` installs all, and runs those of the community, too.
@@ -49,7 +49,7 @@ pub(crate) fn skipped(name: &str, why: &dyn std::fmt::Display) {
     let _ = writeln!(std::io::stderr(), "skipped {name}: {why}");
 }
 
-/// Whether also the languages of the community are asked for, and what takes long in the others.
+/// Whether community languages are requested too, and slow tests of the others.
 pub(crate) fn all_languages() -> bool {
     std::env::var_os("HOST_LANGUAGES").is_some_and(|value| value == "all")
 }
@@ -369,7 +369,7 @@ fn globals_and_growing_memory_survive_workers_and_checkpoints() {
     }
 }
 
-/// Languages that collect garbage: a long run of a cluster, twice, takes the same course to the last byte, and what a snapshot
+/// Languages that collect garbage: a long run of a cluster, twice, takes the same course to the last byte, and the contents of a snapshot
 /// takes stays bounded. `HOST_SOAK_STEPS=1000000` makes it long.
 #[test]
 #[expect(clippy::print_stdout, reason = "of a long run one wants to see where it is, and what snapshots take")]
@@ -445,7 +445,7 @@ fn long_run(plugin: &Plugin, steps: u64) -> (u64, [usize; 2]) {
     (hasher.finish(), largest)
 }
 
-/// The whole memory is compared with what was tracked, at every capture.
+/// The whole memory is compared with the tracked parts, at every capture.
 #[test]
 fn tracking_misses_no_write_in_any_language() {
     for name in LANGUAGES {

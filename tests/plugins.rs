@@ -92,7 +92,7 @@ fn run_from(
     (report, states)
 }
 
-/// `bdfs` counts what the definitions say; see each plugin's README for where the numbers come from.
+/// `bdfs` has the counts of the definitions; each plugin's README derives the numbers.
 #[test]
 fn global_counts_are_those_derived_from_the_definitions() {
     let event: &[(&str, &str)] = &[("init", "event")];
@@ -283,7 +283,7 @@ fn strategies_agree_on_every_plugin() {
 }
 
 /// Where messages that are kept for ever lead to local states without end, or to very many that no execution has, local model
-/// checking ends with what the search of global states says.
+/// checking ends with the answer of the search of global states.
 #[test]
 fn local_model_checking_ends_where_global_states_are_few() {
     let cases = [

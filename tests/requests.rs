@@ -23,7 +23,7 @@ enum Answer {
 
 use Answer::{Absent, Platform, Works};
 
-/// A request in a language: the parameter of the guest, and what it leads to.
+/// A request in a language: the parameter of the guest, and the result.
 type Cell = (&'static str, Answer);
 
 const NONE: Cell = ("", Absent);

@@ -1,6 +1,6 @@
 //! The SDKs of Python, Go and TypeScript against that of Rust: parameters, timers, clocks and histories of clients.
 //!
-//! A plugin per language, in `tests/sdk`, executes a script in `init` and has what it found as its state. The same scripts are
+//! A plugin per language, in `tests/sdk`, executes a script in `init` and has its results as its state. The same scripts are
 //! executed by the Rust SDK, natively. Verdicts on histories are compared with all orders besides, one by one. The same plugin is
 //! a store that clients ask.
 //!
@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `native` | the tests of the SDKs in their own languages |
 //! | `orders` | histories in scripts, judged by trying all orders |
-//! | `store` | a store that clients ask, by the Rust SDK, and what the others say of theirs |
+//! | `store` | a store with clients, by the Rust SDK, compared with the stores of the others |
 
 mod native;
 mod orders;
@@ -309,7 +309,7 @@ fn operations(dice: &mut Dice, is_log: bool) -> Vec<Value> {
     script
 }
 
-/// Scripts with answers to their comparisons, and what the Rust SDK makes of them.
+/// Scripts with answers to their comparisons, and the results of the Rust SDK.
 fn cases() -> Vec<(String, Vec<u32>, Value)> {
     let mut dice = Dice(toys::Dice(1));
     let mut explained = [0; 2];

@@ -22,13 +22,13 @@ const STATES_MAX: usize = 120;
 #[derive(Clone)]
 struct Call {
     node: NodeId,
-    /// From where, and what; none for a local event.
+    /// The sender, and the content; none for a local event.
     message: Option<(NodeId, Vec<u8>)>,
     local: Option<LocalEvent>,
     script: Vec<u32>,
 }
 
-/// A message in flight: from where, to where, and what.
+/// A message in flight: sender, destination, and content.
 type Flying = (NodeId, NodeId, Vec<u8>);
 
 /// A cluster after some calls, all of them made in new instances.
@@ -195,7 +195,7 @@ fn strategies_agree_with_an_exploration_that_never_restores() {
     );
 }
 
-/// The comparison would notice each hole in what is captured.
+/// The comparison would notice each hole in a capture.
 #[test]
 fn canary_strategies_notice_holes_in_snapshots() {
     for sabotage in [Sabotage::SkipGlobals, Sabotage::SkipSizes, Sabotage::SkipResults] {

@@ -22,7 +22,7 @@ fn systems() -> u64 {
     effort::systems(200)
 }
 
-/// The strategies whose bound on depth is tried here; those that search global states keep it state by state.
+/// The strategies whose bound on depth is tried here; strategies that search global states keep it state by state.
 fn bounded() -> impl Iterator<Item = &'static Strategy> {
     let is_exact = |row: &&Strategy| row.is_complete && row.honours.contains(&Bound::Depth);
     STRATEGIES.iter().filter(is_exact)

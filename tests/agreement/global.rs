@@ -41,7 +41,7 @@ pub fn unconstrained(toy: &Toy) -> Toy {
     Toy { forbidden: Vec::new(), ..toy.clone() }
 }
 
-/// A random system of tractable size, by its seed, and what the reference reaches.
+/// A random system of tractable size, by its seed, and the states that the reference reaches.
 type Tried = (u64, Toy, Reached);
 
 /// Calls `check` with random systems of tractable size.

@@ -38,7 +38,7 @@ fn mixed(seed: u64) -> System {
     System { links, ..System::new(toy) }
 }
 
-/// The same with resets and breaks: what is ordered is so in both ways.
+/// The same with resets and breaks: ordered links are ordered in both directions.
 fn with_breaks(seed: u64) -> System {
     let toy = random(seed).with_random_errors(seed).with_random_durable(seed);
     let links = random_links(seed, toy.nodes, &[Network::Ordered, Network::Unordered], false);
@@ -144,7 +144,7 @@ fn executions_over_mixed_links_with_quorums_are_explored_once() {
     check_executions(with_quorums);
 }
 
-/// Node 0 sends `a`, then `b`, to each of the nodes 1 and 2, which remember what comes first. Only the link to node 1 has an
+/// Node 0 sends `a`, then `b`, to each of the nodes 1 and 2, which remember the first arrival. Only the link to node 1 has an
 /// order.
 fn two_receivers() -> System {
     let (a, b) = (0, 1);

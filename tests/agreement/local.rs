@@ -104,7 +104,7 @@ fn words(found: &FoundViolation) -> String {
     }
 }
 
-/// Node 1 counts what it receives, and node 0 has sent it the same twice: one delivery, then another. The network that keeps every
+/// Node 1 counts received messages, and node 0 has sent it the same one twice: one delivery, then another. The network that keeps every
 /// message delivers it without end.
 #[test]
 fn a_content_that_is_sent_twice_is_not_counted_for_ever() {
@@ -172,7 +172,7 @@ fn a_heartbeat_does_not_keep_the_verification_from_ending() {
     }
 }
 
-/// Node 0 takes one of two branches for good. Each sends what the other one would answer with more, so together they never stop.
+/// Node 0 takes one of two branches for good. Each sends messages that the other one would answer with more, so together they never stop.
 #[test]
 fn branches_that_exclude_each_other_end() {
     let system = Arc::new(exclusive_branches(2));
@@ -210,13 +210,13 @@ fn exclusive_branches(nodes: u32) -> Growing {
         .rule(0, 0, None, Number::Is(1), &[(1, Number::Is(0))])
         .rule(0, 0, None, Number::Is(2), &[(1, Number::Is(1))])
         .rule(1, 0, Some(0), Number::Own(1), &[(0, Number::Own(4))]);
-    // Of the second branch alone: it answers whatever number comes back, and node 1 counts on.
+    // The second branch alone: it answers every number that comes back, and node 1 continues to count.
     let system =
         (1..=4).fold(system, |system, state| system.rule(1, state, Some(4), Number::Own(1), &[(0, Number::Own(4))]));
     system.rule(0, 2, Some(4), Number::Is(2), &[(1, Number::Given(1))]).forbid(&[Some(2), Some(1)])
 }
 
-/// Random protocols whose numbers grow: each ends, with what the search of global states has.
+/// Random protocols whose numbers grow: each ends, with the findings of the search of global states.
 #[test]
 fn random_protocols_that_grow_end_as_the_search_of_global_states_does() {
     let (mut tried, mut grown, mut violated, mut several) = (0, 0, 0, 0);
@@ -269,7 +269,7 @@ fn random_protocols_that_grow_end_as_the_search_of_global_states_does() {
     assert!(violated * 5 > tried && several * 20 > tried, "{violated} and {several} of {tried}: the test says little");
 }
 
-/// Calls `check` with random toys, some with several starts, and what the reference reaches within a bound on local events.
+/// Calls `check` with random toys, some with several starts, and the states that the reference reaches within a bound on local events.
 fn for_random_toys(local_events: Option<u32>, mut check: impl FnMut(u64, &System, &reference::Reached)) {
     let mut tried = 0;
     for seed in 0.. {
@@ -302,7 +302,7 @@ const RUNS: [(&str, toys::Run); 6] = [
     ("optimised alone", as_run::<false, { u64::MAX }, 0>),
 ];
 
-/// The answer is that of the reference whichever search gives it, also under a bound on local events: the same violations, no longer
+/// The answer is that of the reference for either search, also under a bound on local events: the same violations, no longer
 /// path reported as shortest, and if a complete exploration is reported, the bound changes nothing.
 #[test]
 fn the_answer_of_each_search_agrees_with_the_reference() {
@@ -370,8 +370,8 @@ fn as_many_as_wanted_are_found(system: &System, reached: &reference::Reached, co
     }
 }
 
-/// Of several start states each can have the violation that another one has, too: what is reported already takes nothing away from
-/// what is still wanted.
+/// Of several start states each can have the same violation: reported ones do not reduce the number that is
+/// still wanted.
 #[test]
 fn as_many_violations_as_are_wanted_are_found_from_several_starts() {
     use host_model::toys::ToyTrigger::Local;

@@ -7,7 +7,7 @@
 //! | `stateless` | the strategies that count executions against the reference, on smaller ones |
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
-//! | `depths` | bounds on depth around what is needed, and several start states: what is found and claimed |
+//! | `depths` | bounds on depth around the needed one, and several start states: findings and claims |
 //! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |

@@ -177,7 +177,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// Whether it applies, whatever the options are that have no value yet.
+    /// Whether it applies, for any values of the remaining options.
     pub fn applies(&self, row: &Partial) -> bool {
         self.values.iter().all(|(axis, values)| row[*axis as usize].is_some_and(|value| values.contains(&value)))
     }

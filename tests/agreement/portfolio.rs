@@ -140,7 +140,7 @@ fn it_ends_where_any_member_ends() {
     }
 }
 
-/// All that is reported is the same for any number of workers, ids included, wherever turns end.
+/// The report is the same for any number of workers, ids included, wherever turns end.
 #[test]
 fn turns_do_not_depend_on_the_number_of_workers() {
     let (mut tried, mut deciders) = (0, BTreeMap::<String, u64>::new());
@@ -289,7 +289,7 @@ fn evaluating_properties_is_work() {
     }
 }
 
-/// A message: its sender offers it to the root of its destination, and the event that takes it looks at what that root could take.
+/// A message: its sender offers it to the root of its destination, and the event that takes it examines what that root could take.
 #[test]
 fn finding_what_follows_an_event_is_work() {
     let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 0)]).rule(1, 0, ToyTrigger::Message(0, 0), 1, &[]);

@@ -97,8 +97,8 @@ fn deep() -> Program {
     }
 }
 
-/// One node that takes 15 steps of four kinds, and knows each of them: 1.4 billion states. One way in 4,096 breaks the property at its end, by
-/// steps in its middle.
+/// One node that takes 15 steps of four kinds, and knows each of them: 1.4 billion states. One path in 4,096 breaks the property at its
+/// end, by steps in its middle.
 fn bushy() -> Program {
     Program {
         events: |_, state| if steps(state) < 15 { (0..4).collect() } else { Vec::new() },
@@ -225,8 +225,8 @@ fn walks_have_most_of_the_turns_where_levels_explode() {
     }
 }
 
-/// A walk that breaks a promise leaves `bdfs` a quarter of the units that it took itself, and at least 50,000, to show a shorter way: what it has after
-/// the last turn of the walks, up to what it does between two questions.
+/// A walk that breaks a promise leaves `bdfs` a quarter of the walks' units, and at least 50,000, to show a shorter path: its units after
+/// the last turn of the walks, plus at most those between two polls.
 #[test]
 fn bdfs_has_a_quarter_of_the_answer_after_a_broken_promise() {
     /// States that `bdfs` counts between two questions, and the rest of a turn.

@@ -221,7 +221,7 @@ pub struct Reached {
     pub together: u64,
     /// Number of events on the shortest path to a forbidden system state.
     pub violation_depth: Option<u32>,
-    /// The same for each of them, distinguished by what the property reads: a state that no forbidden tuple names is 255.
+    /// The same for each of them, distinguished by the part that the property reads: a state that no forbidden tuple names is 255.
     pub violations: BTreeMap<Vec<ToyState>, u32>,
     /// Number of events on the shortest path to the state that is farthest away.
     pub farthest: u32,

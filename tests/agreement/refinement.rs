@@ -291,7 +291,7 @@ const SPLITS: [Split; 4] = [
 ///
 /// # Panics
 ///
-/// If a reduction loses an end or visits a state that is not reachable, which is what its callers test, or if the machines fail.
+/// If a reduction loses an end or visits a state that is not reachable, which its callers test, or if the machines fail.
 pub fn compare(factory: &dyn MachineFactory, scenario: Scenario, states_max: usize) -> Option<Compared> {
     let lts = Lts::new(factory, scenario).expect("it lists its properties");
     let mut stepper = Stepper::new(&lts).expect("there are machines");

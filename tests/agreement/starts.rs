@@ -221,7 +221,7 @@ fn mixed_links() {
 /// Events on the way to the bad state: more than 65,535.
 const WAY: u64 = 65_900;
 
-/// A bound on depth is exact however large it is: the violation is found at the end of its path, and not one event before it, also by the
+/// A bound on depth of any size is exact: the violation is found at the end of its path, and not one event before it, also by the
 /// breadth-first engine of networks in order.
 #[test]
 fn a_bound_on_depth_is_exact_also_where_paths_are_long() {

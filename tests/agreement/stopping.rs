@@ -8,7 +8,7 @@ use host_model::contract::{Stop, Stopped};
 use host_search::kernel::checkpoint_codec::{Reader, Writer};
 use host_search::kernel::{EndCondition, Keeper, Monitor, Progress};
 
-/// Stops a search after some checks, and keeps what it saves.
+/// Stops a search after some checks, and keeps its checkpoint.
 #[derive(Default)]
 pub struct Stopping {
     /// The number of checks still answered with "continue".

@@ -187,7 +187,7 @@ fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
     }
 }
 
-/// A search is saved wherever it is stopped once its start states are judged, also in the middle of judging others, and another process
+/// A search is saved at every stop once its start states are judged, also in the middle of judging others, and another process
 /// continues it to the same end: no process executes or judges without saving progress.
 #[test]
 fn a_search_is_saved_wherever_it_is_stopped() {

@@ -13,7 +13,7 @@ use host_search::strategy::bdfs;
 
 use crate::global::{STATES_MAX, for_random_systems, run, systems, unconstrained};
 
-/// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and what the reference reaches.
+/// Random systems that are the same under renamings of nodes 1, 2 (and 3), from seed 0 on, and the states that the reference reaches.
 fn for_symmetric_systems(nodes: u32, resets: u32, bounds: SearchBounds, mut check: impl FnMut(u64, &System, &Reached)) {
     let mut tried = 0;
     for seed in 0.. {

@@ -5,7 +5,7 @@
 //! `cargo run --release -p host-tests --bin portfolio -- units [SECONDS] [WORD]`: the processor time of each member in `auto`, and the
 //! nanoseconds that one of its units of work takes there. Promises are left out.
 //!
-//! A row is a scenario in `plugins/*/scenarios` without what it says about strategy and bounds, or a plugin with its defaults.
+//! A row is a scenario in `plugins/*/scenarios` without its strategy and bounds, or a plugin with its defaults.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -204,7 +204,7 @@ fn turns(plugin: &Path, seconds: Duration) -> Taken {
 /// Attributes processor time to the member whose turn it is: the others wait.
 struct Meter {
     end: Instant,
-    /// The processor time when the turn began, and what each member has had.
+    /// The processor time when the turn began, and the time of each member.
     taken: Mutex<(f64, Taken)>,
 }
 

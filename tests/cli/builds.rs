@@ -91,7 +91,7 @@ fn of_build(place: &Place, case: &Case, build: Build) {
     place.put("t.json", trace.to_string());
 }
 
-/// The exit code of each command, and words of what it prints.
+/// The exit code of each command, and words of its output.
 fn expected(command: &str, build: Build, case: &Case) -> (u8, &'static str) {
     let says = |code, words| (code, words);
     match (build, command) {

@@ -19,7 +19,7 @@ fn run(place: &Place, guest: &str, options: &[&str]) -> Value {
 /// Each of two nodes has three states, and one event in each: the one after `init`, whose result lies where that of the event lies
 /// later, and the two values of the counter behind an event. So there are 9 global states and 18 transitions. With a reset a node has
 /// three states before it and three behind it: 36 global states, and in each both nodes can go. A reset of the first state leads
-/// to the same one, so it does not happen; from the two others it does, whatever the other node is in: 72 + 2 * 2 * 6 transitions.
+/// to the same one, so it does not happen; from the two others it does, in any state of the other node: 72 + 2 * 2 * 6 transitions.
 #[test]
 fn states_distinguished_by_memory_are_counted_under_every_option() {
     let place = guest();

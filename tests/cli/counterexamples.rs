@@ -205,7 +205,7 @@ fn a_run_leaves_trace_text_drawing_and_result_behind() {
     let draw = ["draw", "found/trace.json", "--plugin", bundled("paxos")];
     place.host(&[&draw[..], &["--out", "again.svg", "--out", "again.html"]].concat()).exits(0);
     assert_eq!((drawing, &page), (read(&place, "again.svg"), &read(&place, "again.html")));
-    // A format decides, whatever the name; without a name it is that of the trace.
+    // A format decides, for any name; without a name it is that of the trace.
     std::fs::remove_file(place.path("found/trace.html")).expect("it was written");
     let named = place.host(&[&draw[..], &["--format", "html"]].concat()).exits(0);
     assert_eq!((&*named.out, &read(&place, "found/trace.html")), ("found/trace.html\n", &page));

@@ -69,7 +69,7 @@ fn who_waits_for_a_crashed_node_is_named() {
     let counts =
         found.iter().map(|it| (it["message"].as_str().expect("words"), it["count"].as_u64().expect("a number")));
     let counts: BTreeMap<&str, u64> = counts.collect();
-    // A participant that votes no is done no sooner than it hears of the abort, and who has heard of it is done.
+    // A participant that votes no is done only when it hears of the abort, and one that has heard of it is done.
     let of = |crashed: u32| {
         let words = format!("nothing can happen any more after node {crashed} has crashed, and node");
         counts.iter().filter(|(message, _)| message.starts_with(&words)).map(|(_, count)| *count).collect::<Vec<_>>()

@@ -391,7 +391,7 @@ fn the_map_has_the_states_and_transitions_of_a_search() {
     }
 }
 
-/// A scenario begins where its run would, and what cannot begin is refused before anything is served.
+/// A scenario begins where its run would, and one that cannot begin is refused before anything is served.
 #[test]
 fn a_scenario_is_explored_and_a_wrong_command_line_is_refused() {
     let place = Place::new();

@@ -21,7 +21,7 @@ fn violated(run: &Value) -> BTreeSet<String> {
     violations.map(|violation| violation["property"].as_str().expect("no faults").to_owned()).collect()
 }
 
-/// The strategies that decide the register, with the options that change what they go through.
+/// The strategies that decide the register, with the options that change their exploration.
 const COMPLETE: [&[&str]; 5] = [
     &["--algo", "bdfs"],
     &["--algo", "bdfs", "--reduce"],
@@ -169,7 +169,7 @@ fn what_is_reached_leaves_a_witness_that_replays_and_begins_a_search() {
         let trace: Value =
             serde_json::from_str(&std::fs::read_to_string(place.path(witness)).expect("it is there")).unwrap();
         assert_eq!(trace["finding"]["kind"], json!("sometimes"));
-        // A write goes to a majority and back, and so does the query of a read and what it writes back: with the two local events at
+        // A write goes to a majority and back, and so do the query of a read and its write-back: with the two local events at
         // least two deliveries each way, three times; the last way back ends the read.
         let steps = trace["steps"].as_array().expect("a list").len();
         assert!((8..=14).contains(&steps), "{steps} steps");

@@ -119,7 +119,7 @@ const SCENARIOS: &[(&str, &str, u8)] = &[
 ];
 
 /// Scenarios and traces that take more than three seconds of processor time each, two thirds of that of all, and explore in full, or
-/// with more nodes, what others of their plugins explore in part. `.ci/run long bundled` runs them.
+/// with more nodes, a space that others of their plugins explore in part. `.ci/run long bundled` runs them.
 const LONG: &[&str] = &[
     "broken-tree/scenarios/four-wide.toml",
     "bullet-prime/scenarios/all-faults-of-two.toml",
@@ -143,7 +143,7 @@ const LONG: &[&str] = &[
     "tcp-simulator/scenarios/break-and-resets.toml",
 ];
 
-/// Nothing else keeps the drawing equal to what the command prints.
+/// Nothing else keeps the drawing equal to the output of the command.
 #[test]
 fn the_readme_shows_a_drawing_of_the_command_above_it() {
     let readme = std::fs::read_to_string(folder("../README.md")).expect("the README is there");
@@ -203,7 +203,7 @@ fn without_digests(drawing: &str) -> String {
     })
 }
 
-/// Compares what a run has left in a folder of the place with the golden files of a name.
+/// Compares the files that a run has left in a folder of the place with the golden files of a name.
 fn compare_all(place: &Place, (name, folder): (&str, &str), plugin: &str) {
     compare(&format!("{name}/trace.txt"), &read(place, &format!("{folder}/trace.txt")));
     compare(&format!("{name}/trace.svg"), &without_digests(&read(place, &format!("{folder}/trace.svg"))));
@@ -226,7 +226,7 @@ fn each_bug_is_reported_and_drawn_as_it_was() {
     }
 }
 
-/// Most scenarios and traces that come with the plugins: the results are what the READMEs derive, and each bug is reported and drawn as
+/// Most scenarios and traces of the plugins: the results are those derived in the READMEs, and each bug is reported and drawn as
 /// it was.
 #[test]
 fn the_scenarios_of_the_bundled_plugins_are_as_they_say() {

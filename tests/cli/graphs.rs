@@ -132,7 +132,7 @@ fn a_drawing_has_so_much_text() {
     assert!(counts.starts_with("60 states") && with(&dot, "label=") == 60, "{counts}");
 }
 
-/// Of the two that are node 1, each gets what each sends, two messages in either order: 3 states. The others have a message
+/// Each of the two instances of node 1 receives the messages of both, in either order: 3 states. The others have a message
 /// each.
 #[test]
 fn twins_have_graphs_of_their_own() {

@@ -348,7 +348,7 @@ fn what_a_plugin_says_about_itself_is_shown_and_not_obeyed() {
     }
 }
 
-/// The names of folders, and what stands in a README.
+/// The names of folders, and the text of a README.
 #[test]
 fn what_a_list_of_plugins_says_is_shown_and_not_obeyed() {
     let place = Place::new();

@@ -167,7 +167,7 @@ impl Desk {
         Started(self.shell(&format!("exec {line}")).spawn().expect("there is a shell"))
     }
 
-    /// Types a command line, and each that it prints, in the expected number; what these print is not typed.
+    /// Types a command line, and each that it prints, in the expected number; command lines printed by these are not typed.
     fn prints(&self, line: &str, count: usize) {
         let output = self.types(line);
         let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -176,7 +176,7 @@ impl Desk {
         for command in commands {
             let ran = self.types(&command);
             let (code, told) = (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned());
-            // A finding is what most of them are there to show.
+            // Most of them exist to show a finding.
             let is_run = matches!(code, Some(0 | 11..=14)) && !told.contains("error: ");
             assert!(is_run, "`{line}` prints `{command}`, which ends with {code:?}: {told}");
         }

@@ -73,7 +73,7 @@ fn the_time_of_the_soundness_verification_is_part_of_that_of_the_search() {
     }
 }
 
-/// The basis of an answer is reported if it is not what the strategy explores: of a receiver that counts equal messages, the
+/// The basis of an answer is reported if it differs from the exploration of the strategy: of a receiver that counts equal messages, the
 /// local states have no end; under a bound on local events that leaves nothing out, they say so themselves.
 #[test]
 fn the_report_says_what_the_answer_rests_on() {

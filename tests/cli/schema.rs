@@ -179,7 +179,7 @@ fn what_is_written_fits_the_schema() {
     assert_eq!(wrong(&schema, &serde_json::from_str(&live).expect("JSON"), &schema, ""), [""; 0]);
 }
 
-/// The schema refuses what the reader refuses, or it would say nothing.
+/// The schema refuses every trace that the reader refuses, or it would prove nothing.
 #[test]
 fn what_is_damaged_does_not_fit_the_schema() {
     let (place, schema) = (repository(), schema());

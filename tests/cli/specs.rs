@@ -1,4 +1,4 @@
-//! Specifications from outside, `--spec`: the verdicts of properties of the plugin, traces, checkpoints, and what is refused.
+//! Specifications from outside, `--spec`: the verdicts of properties of the plugin, traces, checkpoints, and refusals.
 
 use host_sandbox::fixtures::{self, Stated};
 use serde_json::{Value, json};
@@ -224,7 +224,7 @@ fn a_specification_remembers_nothing_in_a_search() {
     }
 }
 
-/// However often it was asked whether to continue before: the end is an interrupt, and neither a finding nor an error.
+/// After any number of polls the end is an interrupt, and neither a finding nor an error.
 #[test]
 fn a_search_with_a_specification_can_be_interrupted_anywhere() {
     let mut place = Place::new();

@@ -85,7 +85,7 @@ fn nodes_that_are_not_there_are_answered_with_the_names_of_those_that_are() {
     assert!(ran.err.contains("nodes are numbered from 0 to 8"), "{ran:?}");
 }
 
-/// A path or a name with one letter wrong, wherever one is given, is answered with the one that is there.
+/// A path or a name with one wrong letter, in any place, is answered with the existing one.
 #[test]
 fn mistyped_paths_and_names_are_answered_with_those_that_are_there() {
     let place = Place::new();

@@ -216,7 +216,7 @@ fn a_mended_mistake_stays_mended() {
     std::fs::create_dir_all(place.path("scenarios")).expect("writable");
     place.put("scenarios/old.json", trace.to_string());
     let replay = ["replay", "scenarios/old.json", "--plugin", paxos];
-    // The proposer of the second ballot proposes what may be chosen: the step after the one that tells it so.
+    // The proposer of the second ballot proposes a value that may be chosen: the step after the message that reports it.
     let ran = place.host(&replay).exits(151);
     ran.says(&["scenarios/old.json cannot be followed from step", "cannot happen"]);
     let test = ["test", "scenarios", "--plugin", paxos];

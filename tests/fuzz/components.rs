@@ -27,7 +27,7 @@ fn sandbox() -> &'static Sandbox {
     })
 }
 
-/// The corpus: what comes with the sandbox.
+/// The corpus: the components of the sandbox.
 fn corpus() -> &'static [Vec<u8>] {
     static CORPUS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     CORPUS.get_or_init(|| {

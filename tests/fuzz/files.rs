@@ -133,7 +133,7 @@ fn corpus() -> &'static [(&'static str, Vec<u8>)] {
     })
 }
 
-/// Damages an exported state and puts the hash at its end right, so that what is behind it is reached.
+/// Damages an exported state and repairs the hash at its end, so that the code behind the check runs.
 fn damage_state(trace: &mut Value, dice: &mut Dice) {
     const HASH_BYTES: usize = 32;
     let Some(states) = trace.pointer_mut("/beginning/states").and_then(Value::as_array_mut) else { return };
@@ -333,7 +333,7 @@ fn mend_header(bytes: &mut [u8]) {
     }
 }
 
-/// A damaged checkpoint; for most of them the hash at its end is put right again, so that what is behind it is reached.
+/// A damaged checkpoint; for most of them the hash at its end is repaired, so that the code behind the check runs.
 pub fn checkpoints(seed: u64) -> Fate {
     const HASH_BYTES: usize = 32;
     let mut dice = Dice::new(seed);

@@ -36,7 +36,7 @@ pub enum Fate {
     Fine,
 }
 
-/// A target: runs the case of a number. Panics if the host does what it must not.
+/// A target: runs the case of a number. Panics if the host misbehaves.
 pub type Target = fn(u64) -> Fate;
 
 /// The targets by name.

@@ -13,7 +13,7 @@ pub struct Searched {
     pub stopped_by: Option<String>,
     /// The result.
     pub result: String,
-    /// The result: why it ended, and the status of each property; without a violation, what never happened as well.
+    /// The result: the reason of its end, and the status of each property; without a violation, the events that never happened as well.
     pub said: Value,
     /// Local states and global states.
     pub states: [u64; 2],

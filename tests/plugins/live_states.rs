@@ -17,12 +17,12 @@ use super::{hunt, path, plugin, run_from, scenario};
 /// accepted it, only the first has learned so.
 const LIVE_STATE: &str = "plugins/paxos/scenarios/live-state.json";
 
-/// Builds the live state step by step: who receives what kind of message from whom.
+/// Builds the live state step by step: the receiver, the kind and the sender of each message.
 fn live_state() -> Trace {
     first_round("paxos", scenario(3, &[("proposers", "2"), ("bug", "last-response")]), false)
 }
 
-/// A round of Paxos without the third node, and only the first node learns what is chosen; then the second
+/// A round of Paxos without the third node, and only the first node learns the chosen value; then the second
 /// node is reset, if so wanted.
 fn first_round(name: &'static str, scenario: Scenario, and_reset: bool) -> Trace {
     let (mut replay, _) = Replay::new(plugin(name), &scenario, &Origin::default()).expect("the cluster starts");

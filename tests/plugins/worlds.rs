@@ -16,7 +16,7 @@ use host_search::kernel::{FoundViolation, judge_system_state};
 
 use super::{plugin, scenario};
 
-/// A cluster, and what happens around it.
+/// A cluster, and the events around it.
 struct Cluster {
     plugin: &'static str,
     scenario: Scenario,
@@ -133,8 +133,8 @@ fn paxos_in_a_world_is_distributed_like_in_a_simulation() {
     assert!(of_world.iter().any(|run| run.is_violated), "no world violates agreement");
 }
 
-/// Runs of Paxos with checkers: what the protocol of snapshots and the rounds of a running node make of them.
-/// `HOST_WORLD_SEEDS=200` says how many.
+/// Runs of Paxos with checkers: the results of the protocol of snapshots and of the rounds of a running node.
+/// `HOST_WORLD_SEEDS=200` sets their number.
 #[test]
 #[ignore = "minutes of processor time: prints a table"]
 #[expect(clippy::print_stderr, reason = "a measurement is for people")]

@@ -3,7 +3,7 @@
 use guest_sdk::linearizability::{LogCall, LogReturn, RegisterCall, RegisterReturn, SequentialObject};
 use serde_json::Value;
 
-/// One call in a script: when it began and when it ended, who called, what and with which result.
+/// One call in a script: its begin and its end, its client, the operation and its result.
 pub struct Span<C, R> {
     began: usize,
     ended: Option<usize>,

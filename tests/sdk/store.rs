@@ -257,7 +257,7 @@ impl Nodes {
         }
     }
 
-    /// The state of a node, its local events and their durations, its neighbours, and what was sent, answered and restarted by all of them.
+    /// The state of a node, its local events and their durations, its neighbours, and the messages, answers and restarts of all of them.
     fn shown(&mut self, node: NodeId) -> Value {
         let machine = &mut self.machines[node as usize];
         let state: Value = serde_json::from_slice(&machine.serialize().expect("no fault")).expect("JSON");

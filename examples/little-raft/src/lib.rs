@@ -72,7 +72,7 @@ impl Cluster<Command, ()> for Network {
     }
 }
 
-/// The state machine: what was applied, in order.
+/// The state machine: the applied transitions, in order.
 #[derive(Default)]
 pub struct Applied {
     pub commands: Vec<Command>,

@@ -67,8 +67,8 @@ impl Cluster {
     }
 }
 
-/// Server 1 lacks an entry of the round in which it accepted last, when the leader of the next round, who has it from server 2, brings it
-/// up to date: the leader sends what comes behind that entry, as if server 1 had it.
+/// Server 1 lacks an entry of its last round. The leader of the next round, which has the entry from server 2, brings server 1
+/// up to date: it sends the entries behind that one, as if server 1 had it.
 #[test]
 fn servers_decide_different_commands_at_the_same_place() {
     let mut cluster = Cluster::new();

@@ -1,4 +1,4 @@
-//! The crate quepaxa, unmodified: replicas agree on a log, write before they send, and restart from what was written.
+//! The crate quepaxa, unmodified: replicas agree on a log, write before they send, and restart from their writes.
 
 use bytes::Bytes;
 use guest_sdk::{

@@ -309,7 +309,7 @@ fn system_states_are_those_of_the_reference(facts: &Facts<'_>) -> Result<(), Str
         let missing: Vec<_> = reachable.difference(states).collect();
         ensure(!(facts.is_exact() && is_over) || missing.is_empty(), || format!("{missing:?} is missing"))?;
     }
-    // Local model checking counts what it builds.
+    // Local model checking counts the local states that it builds.
     let is_count = !facts.decider().0.starts_with("lmc") && !is_stateless(facts.case.strategy);
     if is_count && facts.is_exact() && is_over {
         let expected = reachable.len() as u64;

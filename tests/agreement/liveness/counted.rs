@@ -259,7 +259,7 @@ fn lost_messages_kill_it_too() {
     assert_eq!((without.graph.states(), without.graph.edges()), (8, 9), "as the toy");
     let states = enumerate(Lock { loses: true, ..Lock::default() });
     let built = built(&states);
-    // The eight states, and (i,l,-), (w,l,R), (w,l,-), where the release got lost, and what comes after.
+    // The eight states, and (i,l,-), (w,l,R), (w,l,-), where the release was lost, and their successors.
     assert_eq!((built.graph.states(), built.graph.edges()), (11, 18));
     let verdict = built.judge(0, Rules::default());
     assert_eq!((verdict.dead_states, verdict.critical_edges()), (5, 6));
@@ -321,7 +321,7 @@ fn a_message_does_not_stay_in_flight_for_ever() {
     }
 }
 
-/// Two proposers and an acceptor, whose ballots only say who was last: prepare (0), promise (1), accept (2), rejection (3), news of the
+/// Two proposers and an acceptor; ballots only name the last proposer: prepare (0), promise (1), accept (2), rejection (3), news of the
 /// choice (4). A proposer begins by a timer (state 0), waits for the promise (1), then for the answer to its proposal (2), and begins
 /// again when it is rejected. The acceptor has promised nothing (0), promised to one of them (1, 2), or accepted (3).
 pub fn duelling_proposers() -> System {

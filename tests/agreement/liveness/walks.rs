@@ -143,7 +143,7 @@ fn what_walks_say_of_promises_does_not_depend_on_the_workers() {
     telling(dead > 20, format_args!("{dead}"));
 }
 
-/// Stops a search at some question, and leaves no room for what is executed to examine something.
+/// Stops a search at some poll, and leaves no memory to examine executed events.
 struct StopAt {
     question: u64,
     asked: AtomicU64,

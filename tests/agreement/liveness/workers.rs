@@ -8,7 +8,7 @@ use host_search::liveness::{Draw, EventClass, Label, LabelId, Source, StoredGrap
 
 use super::graphs::judge;
 
-/// States: a few times what one worker takes at once.
+/// The number of states: a few times the batch of one worker.
 const STATES: u32 = 30_000;
 
 const CLASSES: [EventClass; 8] = [
@@ -31,7 +31,7 @@ fn pools() -> [rayon::ThreadPool; 3] {
 /// A graph, with its edges once more.
 struct Large {
     graph: StoredGraph,
-    /// From, to, and what happens.
+    /// The source, the target, and the class of the event.
     edges: Vec<(u32, u32, EventClass)>,
     owed: Vec<bool>,
 }
@@ -237,7 +237,7 @@ fn large_components_by_chance_are_those_of_a_fixpoint_for_any_number_of_workers(
     telling(lost > 2 && kept > 2 && large > 2, format_args!("{lost} lose components, {kept} keep some, {large} large"));
 }
 
-/// A ring of states; one or none is without an action, and one or none takes it: whichever workers look at these.
+/// A ring of states; one or none is without an action, and one or none takes it: any workers may examine these.
 #[test]
 fn what_is_possible_in_all_states_and_taken_in_none_is_so_for_all_workers_together() {
     let pools = pools();

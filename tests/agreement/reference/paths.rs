@@ -101,7 +101,7 @@ pub fn configurations_after(
     configurations_from(system, Prefix::starts(prefix, system)?, local_events_max, all_max)
 }
 
-/// Lists steps of a trace that can be taken in a global state, and what follows.
+/// Lists steps of a trace that can be taken in a global state, with the successors.
 type StepsFrom = fn(&System, &Global) -> Vec<(TraceStep, Global)>;
 
 /// The events that can happen in a global state, and those that can be lost there with any budget.

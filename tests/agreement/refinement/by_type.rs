@@ -92,7 +92,7 @@ impl Program {
         sends.map(|(transition, _)| transition).collect()
     }
 
-    /// The nodes whose events are enough in a state, if all events of one of them are to be among them.
+    /// The nodes whose events suffice in a state, if they have to include all events of one of them.
     pub(super) fn stubborn(&self, stepper: &Stepper<'_>, global: &Global, seed: NodeId) -> BTreeSet<NodeId> {
         let mut nodes = BTreeSet::from([seed]);
         let mut found: BTreeSet<&Transition> = self.of(seed).collect();

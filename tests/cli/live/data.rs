@@ -19,7 +19,7 @@ address = "127.0.0.1:7102"
 address = "127.0.0.1:7103"
 "#;
 
-/// Each is refused before anything listens, by `node`, and what is there stays as it is.
+/// Each is refused before anything listens, by `node`, and the existing files stay as they are.
 #[test]
 fn data_that_is_not_the_nodes_own_is_refused_with_the_way_out() {
     let place = Place::new();

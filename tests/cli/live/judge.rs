@@ -41,7 +41,7 @@ impl SequentialObject for OneKey {
     }
 }
 
-/// An answer, or what is known without one.
+/// An answer, or the knowledge without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is done, with this result.

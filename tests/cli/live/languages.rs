@@ -74,7 +74,7 @@ fn stores_in_other_languages_are_fit_for_a_search() {
 }
 
 /// This feature of the SDK changes no plugin that does not use it. In Go all exports are always there, and the types of the protocol
-/// decide what they do.
+/// decide its behaviour.
 #[test]
 fn a_plugin_without_clients_imports_what_it_did() {
     for name in ["register-python", "register-typescript", "register-go"] {

@@ -20,7 +20,7 @@ use crate::table::{markdown, measured};
 const STRATEGIES: [&[&str]; 7] =
     [&["bdfs"], &["bdfs", "--reduce"], &["lmc-opt"], &["unfold"], &["dpor"], &["consequence"], &["walk"]];
 
-/// Sections of a scenario that are about how to look for a mistake, not about what it is.
+/// Sections of a scenario about the search for a mistake, not about the mistake.
 const HOW: [&str; 3] = ["strategy", "bounds", "expect"];
 
 /// A mistake.

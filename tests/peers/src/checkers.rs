@@ -22,7 +22,7 @@ pub struct Tools {
     one_acceptor: PathBuf,
     /// Options that keep a run on one core, if it would otherwise use more.
     one_worker: &'static [&'static str],
-    /// Options that leave out what the other models do not check, if it would otherwise be checked.
+    /// Options that exclude checks that the other models do not make, if they would be made otherwise.
     safety_only: &'static [&'static str],
     /// Whether SPIN and a C compiler are there.
     pub has_spin: bool,
@@ -153,11 +153,11 @@ impl Tools {
         listed.is_ok_and(|done| is_listed(&done.stdout, name))
     }
 
-    /// Runs a job, and returns what it said and what it used.
+    /// Runs a job, and returns its outcome and its resource usage.
     ///
     /// # Errors
     ///
-    /// It cannot be run, or what it prints is not understood.
+    /// If it cannot be run, or its output is not understood.
     pub fn run(&self, job: &Job) -> Result<(Outcome, Finished), String> {
         match job {
             Job::Host { plugin, options } => self.host(*plugin, options),
@@ -268,7 +268,7 @@ fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// The numbers in what a verifier of SPIN prints.
+/// The numbers in the output of a verifier of SPIN.
 fn understood(printed: &str) -> Result<Outcome, String> {
     let number_before = |words: &str| {
         let line = printed.lines().find(|line| line.contains(words));

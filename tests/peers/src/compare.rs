@@ -1,4 +1,4 @@
-//! Which runs are compared, what must agree between them, and the tables.
+//! The compared runs, the results that must agree, and the tables.
 
 use crate::Compare;
 use crate::checkers::{Job, Outcome, Plugin, SpinForm, Tools, here};
@@ -298,7 +298,7 @@ fn goals(groups: &[Group]) -> String {
             goal(&what, "at most 1", measured(bytes(ours) / bytes(theirs)));
         }
         if let Some(unfold) = find(WHOLE_TITLE, "host `unfold`") {
-            // The rate falls as the visited set grows, so what is extrapolated is too little rather than too much.
+            // The rate falls as the visited set grows, so the extrapolated time is too short rather than too long.
             let rest = TWO_BOOT[1] as f64 / stateright.last().transitions.unwrap_or_default() as f64;
             let (seconds, cpu_seconds, note) = match find(WHOLE_TITLE, "Stateright") {
                 Some(whole) => (whole.seconds(), whole.cpu_seconds(), "measured"),

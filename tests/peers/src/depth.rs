@@ -37,7 +37,7 @@ const SCENARIOS: [Scenario; 4] = [
     },
 ];
 
-/// Strategies with a bound on depth, and what they count as states.
+/// Strategies with a bound on depth, and the states that they count.
 const DEEPENING: [(&str, &str); 4] =
     [("bdfs", "global states"), ("consequence", "global states"), ("unfold", "events"), ("dpor", "executions")];
 /// Strategies without.

@@ -2,19 +2,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `compare` | which runs are compared, what must agree, the tables |
+//! | `compare` | the compared runs, the results that must agree, the tables |
 //! | `depth` | the strategies of host by depth |
 //! | `bugs` | the time of each strategy to each mistake in the tree |
-//! | `yardsticks` | how often and how fast each way to search finds what is far from the start |
+//! | `yardsticks` | the rate and the time with which each way to search finds mistakes far from the start |
 //! | `lines` | the length of the protocols in the tree |
 //! | `newcomer` | the time from the template to the first verdict |
 //! | `plot` | curves as SVG |
 //! | `checkers` | how each checker is built, started and understood |
-//! | `measure` | a process with what it used up |
+//! | `measure` | a process with its resource usage |
 //! | `table` | Markdown tables and numbers in them |
 //! | `paxos` | Paxos for Stateright |
-//! | `promises` | what must happen, for Stateright |
-//! | `tlc` | what must happen, for TLC |
+//! | `promises` | promises, for Stateright |
+//! | `tlc` | promises, for TLC |
 //! | `two_phase` | two-phase commit for TraceForge |
 
 mod bugs;

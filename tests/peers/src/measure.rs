@@ -1,4 +1,4 @@
-//! Running a program to its end, with what it used up.
+//! Running a program to its end, with its resource usage.
 
 use std::io::Read;
 use std::process::{Command, Stdio};
@@ -21,7 +21,7 @@ pub struct Finished {
     pub peak_bytes: u64,
 }
 
-/// Starts a program, reads what it prints, and waits for its end.
+/// Starts a program, reads its output, and waits for its end.
 ///
 /// # Errors
 ///

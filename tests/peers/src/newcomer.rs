@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::measure;
 use crate::table::markdown;
 
-/// Makes a protocol from the template outside the repository, and prints a table of what each step takes.
+/// Makes a protocol from the template outside the repository, and prints a table of the time of each step.
 ///
 /// # Errors
 ///

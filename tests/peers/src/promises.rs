@@ -10,7 +10,7 @@ use guest_sdk::test::Cluster;
 use guest_sdk::{NodeId, Protocol};
 use stateright::{Checker, Model, Property};
 
-/// A cluster, and what one of its nodes is to reach.
+/// A cluster, and the state that one of its nodes has to reach.
 pub struct Promise<P: Protocol> {
     /// Number of nodes.
     pub nodes: u32,
@@ -145,7 +145,7 @@ mod tests {
         Promise { nodes, parameters: &[], node: 0, is_served, times: 1, protocol: PhantomData }
     }
 
-    /// The column of Stateright in docs/benchmarks.md: it sees what ends, and no cycle.
+    /// The column of Stateright in docs/benchmarks.md: it sees paths that end, and no cycle.
     #[test]
     fn stateright_sees_no_cycle() {
         let is_broken = |promise: Promise<lock::Lock>| promise.check().0;

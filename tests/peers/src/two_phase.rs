@@ -1,6 +1,6 @@
 //! Two-phase commit for TraceForge: the protocol of `plugins/two-phase-commit` as communicating threads.
 //!
-//! The local event `begin` is the message of the main thread that tells the coordinator who takes part. A participant
+//! The local event `begin` is the message of the main thread that names the participants to the coordinator. A participant
 //! returns how the transaction ended for it, and the main thread asserts that all ended alike.
 
 use std::time::Instant;

@@ -109,7 +109,7 @@ const WAYS: [Way; 13] = [
     Way { name: "auto", options: "--algo auto", is_seeded: true },
 ];
 
-/// A run, and what it gave.
+/// A run, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Run {
     /// The output of `host --version`.

@@ -1,4 +1,4 @@
-//! Asks for what a plugin has no system for, one thing per parameter; `tests/cli/platform.rs` runs it.
+//! Requests that a plugin has no system for, one per parameter; `tests/cli/platform.rs` runs it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
