@@ -363,11 +363,12 @@ const GIVES_UP_SECONDS: u64 = 30;
 /// Milliseconds that a test may sleep: between two questions, not to let something happen.
 const SLEEP_MS_MAX: u64 = 250;
 
-/// Where a test depends on how fast the machine is: an assertion that little time has passed, and a sleep after which something is taken to
-/// have happened. Lower bounds on time hold on every machine.
+/// Where a test depends on how fast the machine is: an assertion that little time has passed, an answer that has little time, and a sleep
+/// after which something is taken to have happened. Lower bounds on time hold on every machine, and what waits for less than a second asks
+/// again.
 pub fn judges_time(path: &str, source: &str) -> Vec<String> {
     let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-    let flat = code.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = code.join(" ").split_whitespace().collect::<Vec<_>>().join(" ").replace("std::time::", "");
     let bound = |rest: &str| {
         let named: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
         let literal = rest.strip_prefix("Duration::from_secs(").map(str::to_owned);
@@ -383,12 +384,28 @@ pub fn judges_time(path: &str, source: &str) -> Vec<String> {
             .then_some("asserts that little time has passed")
     });
     let slept = flat.split("sleep(").skip(1).filter_map(|rest| {
-        let rest = rest.trim_start_matches("std::time::");
         let ms = rest.strip_prefix("Duration::from_millis(").and_then(digits);
         let is_long = rest.starts_with("Duration::from_secs(") || ms.is_some_and(|ms| ms > SLEEP_MS_MAX);
         is_long.then_some("sleeps and does not wait for what it is about")
     });
-    asserted.chain(slept).map(|what| format!("{path} {what}")).collect()
+    let waited = flat.split("_timeout(").skip(1).filter_map(|rest| {
+        let argument = rest.split(')').next()?.rsplit(", ").next()?;
+        let seconds = bound(argument.strip_prefix("Some(").unwrap_or(argument))?;
+        (seconds < GIVES_UP_SECONDS).then_some("gives an answer little time")
+    });
+    let ended = flat.split("timeout ").skip(1).filter_map(|rest| {
+        let is_command = rest.split(' ').nth(1) == Some("host");
+        (is_command && digits(rest)? < GIVES_UP_SECONDS).then_some("gives a command little time")
+    });
+    asserted.chain(slept).chain(waited).chain(ended).map(|what| format!("{path} {what}")).collect()
+}
+
+/// The tests at the end of a source that is none itself; empty if there are none.
+pub fn own_tests(source: &str) -> &str {
+    let beginnings =
+        ["mod tests {", "pub mod tests {", "pub(crate) mod tests {"].map(|begins| format!("#[cfg(test)]\n{begins}\n"));
+    let at = beginnings.iter().find_map(|begins| source.find(begins));
+    at.map_or("", |at| &source[at..])
 }
 
 /// The number that a text begins with.

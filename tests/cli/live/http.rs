@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(12);
+/// Longer than a node waits before it answers that it has no answer.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An answer to one request.
 pub struct Response {
@@ -15,7 +16,7 @@ pub struct Response {
 
 /// Asks a node; the error says whether the request may have arrived.
 pub fn request(at: SocketAddr, method: &str, path: &str, body: &[u8]) -> Result<Response, bool> {
-    let mut stream = TcpStream::connect_timeout(&at, Duration::from_secs(1)).map_err(|_| false)?;
+    let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(|_| false)?;
     exchange(&mut stream, &at, (method, path, body)).map_err(|_| true)
 }
 

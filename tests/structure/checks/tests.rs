@@ -73,6 +73,10 @@ fn tests_that_depend_on_speed_are_found() {
         "const LIMIT: Duration = Duration::from_secs(2); fn f() { assert!(begun.elapsed() < LIMIT); }",
         "thread::sleep(Duration::from_secs(2));",
         "std::thread::sleep(std::time::Duration::from_millis(1_500));",
+        "ended.recv_timeout(Duration::from_secs(5)).expect(\"it ends\");",
+        "TcpStream::connect_timeout(&at, Duration::from_secs(1))",
+        "const PATIENCE: Duration = Duration::from_secs(12); fn f() { stream.set_read_timeout(Some(PATIENCE))?; }",
+        "desk.types(\"timeout 9 host live up c.toml\");",
     ] {
         assert_eq!(found(source), 1, "{source}");
     }
@@ -83,9 +87,22 @@ fn tests_that_depend_on_speed_are_found() {
         "assert!(is_there); while begun.elapsed() < Duration::from_millis(3_500) {}",
         "thread::sleep(Duration::from_millis(20));",
         "// thread::sleep(Duration::from_secs(2));",
+        "ended.recv_timeout(Duration::from_secs(60)).expect(\"it ends\");",
+        "const PATIENCE: Duration = Duration::from_secs(60); fn f() { stream.set_read_timeout(Some(PATIENCE))?; }",
+        "while !is_there() { stream.set_read_timeout(Some(Duration::from_millis(20)))?; }",
+        "desk.types(&format!(\"timeout 300 host live node c.toml {limit}\"));",
     ] {
         assert_eq!(found(source), 0, "{source}");
     }
+}
+
+#[test]
+fn tests_at_the_end_of_a_source_are_found() {
+    let tests = |opening: &str| format!("fn f() {{}}\n\n#[cfg(test)]\n{opening} tests {{\n    fn g() {{}}\n}}\n");
+    for opening in ["mod", "pub(crate) mod"] {
+        assert!(own_tests(&tests(opening)).starts_with("#[cfg(test)]"), "{opening}");
+    }
+    assert_eq!(own_tests("fn f() {}\n\n#[cfg(test)]\nmod tests;\n"), "");
 }
 
 #[test]
