@@ -12,6 +12,8 @@ const KINDS_MAX: usize = 8;
 ///
 /// Without a bound on events that could continue for ever, no search ends.
 ///
+/// A reset gives a budget back, unless the node persists its [`Spent`].
+///
 /// The host does not know budgets: for it, an event whose budget is spent can never happen again. So where an `eventually` property
 /// needs the event, it is dead once the budget is spent, and a report can show the rest of a budget as the way to keep it. To decide
 /// such a property, give the event a budget that is never spent, and bound it by `--local-events`: events beyond that bound stay
@@ -119,6 +121,8 @@ impl<L: Clone + PartialEq> Budgets<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test::Cluster;
+    use crate::{About, Context, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 
     fn listed(budgets: &Budgets<char>, spent: Spent, can_happen: impl Fn(&char) -> bool) -> String {
         let mut events = LocalEvents::new(0, 1);
@@ -153,6 +157,77 @@ mod tests {
         let listed: Vec<(&str, LocalKind)> =
             events.into_listed().into_iter().map(|listed| (listed.name, listed.kind)).collect();
         assert_eq!(listed, [("timeout", LocalKind::Timer), ("command", LocalKind::Application)]);
+    }
+
+    /// Counts how often its timer has fired, and keeps that over resets; what it has spent as well, or not.
+    struct Ticker {
+        budgets: Budgets<char>,
+        keeps: bool,
+        most: u32,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    struct Ticks {
+        fired: u32,
+        most: u32,
+        spent: Spent,
+    }
+
+    impl Protocol for Ticker {
+        const ABOUT: About = About::new("ticker", "0", "a toy").nodes(1);
+        type State = Ticks;
+        type Message = Never;
+        type Local = char;
+        type Durable = (u32, Option<Spent>);
+
+        fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
+            let keeps = parameters.get("keeps", false, "whether resets give nothing back")?;
+            let most = parameters.get("most", 0, "how often it may fire")?;
+            Ok(Self { budgets: Budgets::new().timer("tick", 't', 2), keeps, most })
+        }
+
+        fn init(&self, _: &mut Context<Never>, durable: Option<Self::Durable>) -> Ticks {
+            let (fired, spent) = durable.unwrap_or_default();
+            Ticks { fired, most: self.most, spent: spent.unwrap_or_default() }
+        }
+
+        fn handle_message(&self, _: &mut Context<Never>, _: &mut Ticks, _: NodeId, message: Never) {
+            match message {}
+        }
+
+        fn local_events(&self, state: &Ticks, events: &mut LocalEvents<char>) {
+            self.budgets.list(&state.spent, events, |_| true);
+        }
+
+        fn handle_local(&self, _: &mut Context<Never>, state: &mut Ticks, event: char) {
+            state.fired += 1;
+            self.budgets.spend(&mut state.spent, &event);
+        }
+
+        fn persist(&self, state: &Ticks) -> Option<Self::Durable> {
+            Some((state.fired, self.keeps.then_some(state.spent)))
+        }
+
+        fn properties(claims: &mut Properties<Self>) {
+            claims.always("few").node(
+                |_, state| Some((state.fired, state.most)),
+                |(fired, most)| if fired <= most { Ok(()) } else { Err(format!("{fired} times")) },
+            );
+        }
+    }
+
+    /// Two events in each life of a node, or in all of them together.
+    #[test]
+    fn a_reset_gives_a_budget_back_unless_what_is_spent_is_kept() {
+        for (keeps, resets) in [false, true].into_iter().flat_map(|keeps| (0..3).map(move |resets| (keeps, resets))) {
+            let bound = if keeps { 2 } else { 2 * (resets + 1) };
+            for most in [bound - 1, bound] {
+                let parameters = [("keeps", keeps.to_string()), ("most", most.to_string())];
+                let parameters = parameters.each_ref().map(|(name, value)| (*name, value.as_str()));
+                let cluster = Cluster::<Ticker>::new(1, &parameters).expect("they fit").with_resets(resets);
+                assert_eq!(cluster.explore(1_000).broken.is_none(), most == bound, "{keeps}, {resets} resets, {most}");
+            }
+        }
     }
 
     #[test]
