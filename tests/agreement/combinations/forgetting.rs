@@ -11,7 +11,8 @@ use host_model::contract::{Judgement, MachineFactory, NodeId};
 use host_model::lts::{Lts, Stepper};
 use host_model::toys::Dice;
 use host_model::trace::{self, Origin, TraceStep};
-use host_search::kernel::{Counts, EndCondition, Monitor, Progress, Report, Search};
+use host_search::kernel::schedule::Schedule;
+use host_search::kernel::{Counts, CurvePoint, EndCondition, Monitor, Progress, Report, Search};
 use host_search::strategy::STRATEGIES;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -89,6 +90,9 @@ fn case(seed: u64, strategy: &str) -> Case {
     // More walks than a batch, or fewer.
     case.bounds.walks = Some([3, 40, 300][dice.below(3) as usize]);
     case.bounds.seed = Some(seed);
+    if let Some(Schedule::Pct(depth)) = &mut case.bounds.schedule {
+        *depth = [1, 2, 3, 5, 8][dice.below(5) as usize];
+    }
     // The number of examined promises depends on the memory.
     case.bounds.promises = None;
     if row[Axis::Prefix as usize] > 0 {
@@ -186,13 +190,21 @@ fn descriptions_guide_walks_and_are_no_findings() {
     assert!(differ > 20 && alone > 200, "{differ} of {alone} differ");
 }
 
+/// Where the curve has its points, and what it counts there.
+fn curve(report: &Report) -> (Vec<[u64; 2]>, Vec<[u64; 2]>) {
+    let split = |CurvePoint { transitions, walks, local_states, outcomes }: &CurvePoint| {
+        ([*transitions, *walks], [*local_states, *outcomes])
+    };
+    report.curve.iter().map(split).unzip()
+}
+
 fn those_that_forget_find_the_same(
     strategy: &str,
     systems: u64,
     factory: &dyn Fn(&Case, u64) -> Arc<dyn MachineFactory>,
 ) {
     let (one, four) = (pool(1), pool(4));
-    let (mut tried, mut forgetful, mut found, mut exact, mut calls) = (0, 0, 0, 0, 0);
+    let (mut tried, mut forgetful, mut found, mut exact, mut calls, mut points) = (0, 0, 0, 0, 0, 0);
     for seed in 0.. {
         let case = case(seed, strategy);
         let factory = &*factory(&case, seed);
@@ -205,8 +217,13 @@ fn those_that_forget_find_the_same(
             assert_eq!(result, expected, "{what}");
             let is_below = distinct(&report).iter().zip(distinct(&all)).all(|(some, all)| *some <= all);
             assert!(is_below, "{what}: {:?} of {:?}", report.counts, all.counts);
+            let ((places, seen), (all_places, all_seen)) = (curve(&report), curve(&all));
+            assert_eq!(places, all_places, "{what}");
+            let is_below = seen.iter().flatten().zip(all_seen.iter().flatten()).all(|(some, all)| some <= all);
+            assert!(is_below, "{what}: {seen:?} of {all_seen:?}");
+            points += places.len() as u64;
             if !report.are_lower_bounds {
-                assert_eq!(distinct(&report), distinct(&all), "{what}");
+                assert_eq!((distinct(&report), seen), (distinct(&all), all_seen), "{what}");
                 exact += u64::from(report.renewals > 0);
             }
             // Forgotten handler calls are executed again.
@@ -221,6 +238,10 @@ fn those_that_forget_find_the_same(
         }
     }
     let many = systems / 2;
-    let is_telling = 2 * forgetful > 3 * many && calls > many && exact > many / 10 && found > many / 2;
-    assert!(is_telling, "of {tried}: {forgetful} runs forget, {calls} repeat, {exact} count all; {found} findings");
+    let is_telling =
+        2 * forgetful > 3 * many && calls > many && exact > many / 10 && found > many / 2 && points > many / 4;
+    let counts = format!(
+        "{forgetful} runs forget, {calls} repeat, {exact} count all; {found} findings, {points} points of curves"
+    );
+    assert!(is_telling, "of {tried}: {counts}");
 }
