@@ -120,7 +120,7 @@ pub fn check_states(family: Family, reductions: &[Run], states_max: usize) {
             let free = unconstrained(system);
             let honours = |row: &&Strategy| bounds.depth.is_none() || row.honours.contains(&Bound::Depth);
             let complete = STRATEGIES.iter().filter(|row| row.is_complete && !row.name.starts_with("dpor"));
-            // The strategy builds every tuple of local states, of which other networks have many more.
+            // The strategy builds every tuple of local states; other networks have many more.
             let is_tractable = |row: &&Strategy| {
                 row.name != "lmc-gen" || (system.network == Network::Unordered && system.links.is_empty())
             };

@@ -100,7 +100,7 @@ fn check(family: fn(u64) -> System) {
         let deadlock = seed.is_multiple_of(2);
         let bounds = SearchBounds { local_events, deadlock, violations: Some(u64::MAX), ..SearchBounds::default() };
         for row in STRATEGIES.iter().filter(|row| row.is_complete) {
-            // The strategy builds every tuple of local states, of which other networks have many more.
+            // The strategy builds every tuple of local states; other networks have many more.
             let is_plain = system.network == Network::Unordered && system.links.is_empty();
             if row.name != "lmc-gen" || is_plain {
                 let is_whole = check_strategy(&system, &reached, (row, bounds), seed);

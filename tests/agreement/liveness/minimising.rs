@@ -176,7 +176,7 @@ fn path_of(explored: &Explored<'_>, trace: &Trace) -> Vec<Step> {
 }
 
 /// The length of a shortest trace that breaks a promise in this class, for the reference: by a critical step of this class if it is dead.
-/// None if no trace of fewer than `than` events breaks it, all of which are tried. It begins in this state.
+/// None if no trace of fewer than `than` events breaks it; each is tried. It begins in this state.
 fn naive(
     explored: &Explored<'_>,
     (index, outcome): (usize, &Outcome),
