@@ -157,9 +157,8 @@ fn what_a_simulation_does_not_do_is_refused() {
         let ran = place.host(&[&["simulate", paxos], words].concat()).exits(2);
         assert!(ran.err.contains(why), "{ran:?}");
     }
-    let killed = ["--watch", "observe", "--churn", "1/m", "--", "--network", "ordered"];
     let by_model = [&breaking[..], &["--model"]].concat();
-    let configuration: [(&[&str], &[&str]); 16] = [
+    let configuration: [(&[&str], &[&str]); 14] = [
         (&["--", "--algo", "bdfs"], &["it takes no strategy", "before it"]),
         (&["--", "--depth", "3"], &["it takes no strategy"]),
         (&["--", "--losses", "3"], &["`--losses` is a budget that a search explores", "--loss"]),
@@ -168,8 +167,6 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--duplicate", "1%"], &["no link delivers a message twice", "unordered-duplicating"]),
         (&["--runtime", "--", "--link", "0-1=ordered"], &["a running node has one kind of links", "--model"]),
         (&["--watch", "observe", "--", "--link", "0-1=ordered"], &["has one kind of links", "--model"]),
-        (&killed, &["nodes restart on ordered links", "--model"]),
-        (&breaking, &["the nodes that ship are simulated", "--model"]),
         (&["--runtime", "--", "--network", "unordered-duplicating"], &["takes each message once", "--model"]),
         (&["--", "--twin", "1"], &["same component", "host run"]),
         (&[&by_model[..], &["--", "--link", "0-1=ordered"]].concat(), &["all links are the same", "--link"]),

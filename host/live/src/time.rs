@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct Time(pub u64);
 
 impl Time {
+    /// The last instant.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+
     /// The instant after a duration; saturates at the last instant.
     #[must_use]
     pub fn after(self, duration: Duration) -> Self {

@@ -6,6 +6,7 @@
 
 use host_model::contract::NodeId;
 
+use crate::checkpoint::{Body, Differences, Header, Packet};
 use crate::node::disks::{DiskId, Ends};
 use crate::node::refusal::Refusal;
 use crate::node::settings::Identity;
@@ -82,6 +83,22 @@ pub(super) fn encode(identity: &Identity, to: NodeId, ends: Ends, body: &[u8]) -
 /// The sender that a frame names, and its encoded packet. The bytes must be a valid frame.
 pub(crate) fn opened(frame: &[u8]) -> Option<(NodeId, &[u8])> {
     sender_of(frame).zip(frame.get(HEAD..frame.len().saturating_sub(HASH)))
+}
+
+/// A frame with a message as one for any start of its destination; none of any other frame.
+pub(crate) fn for_any_start(frame: &[u8]) -> Option<Vec<u8>> {
+    let (_, body) = opened(frame)?;
+    let (header, sequence, payload) = Differences::message(body)?;
+    let body = Body::Message { sequence, payload: payload.to_vec() };
+    let packet = Packet { header: Header { addressee: 0, ..header }, body };
+    // The destination does not matter to a message.
+    let body = Differences::default().pack(0, &packet);
+    let mut again = frame[..LENGTH_AT].to_vec();
+    again.extend(u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes());
+    again.extend(&frame[DISKS_AT..HEAD]);
+    again.extend(body);
+    again.extend(hash(&again));
+    Some(again)
 }
 
 /// Decodes a frame to this node.

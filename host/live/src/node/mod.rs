@@ -59,8 +59,8 @@ mod undo;
 
 pub use bandwidth::Backoff;
 pub use disks::{DiskId, Disks};
-pub(crate) use frame::opened;
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
+pub(crate) use frame::{for_any_start, opened};
 pub use outbox::{Output, Record};
 pub use post::TOKEN;
 pub use refusal::{Cause, Counts, Failure, NotNow, Refusal, Undone};

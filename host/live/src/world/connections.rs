@@ -29,6 +29,8 @@ pub(super) struct Connections {
     ends: BTreeMap<(NodeId, NodeId), End>,
     /// The arrival of the last frame, by sender and destination.
     arrivals: BTreeMap<(NodeId, NodeId), Time>,
+    /// The connections of the model that an end refuses: by that end and its peer, the number of earlier breaks.
+    refused: BTreeMap<(NodeId, NodeId), u64>,
     /// The last message taken, by sender and destination, with the number of the connection.
     taken: BTreeMap<(NodeId, NodeId), (u64, MessageId)>,
 }
@@ -56,6 +58,16 @@ impl Connections {
         let last = self.arrivals.entry((from, to)).or_default();
         *last = at.max(*last);
         *last
+    }
+
+    /// An end takes nothing more over the connection with this number of earlier breaks.
+    pub(super) fn refuse(&mut self, me: NodeId, peer: NodeId, number: u64) {
+        self.refused.insert((me, peer), number);
+    }
+
+    /// Whether an end takes nothing more over a connection.
+    pub(super) fn is_refused(&self, me: NodeId, Over { from, number }: Over) -> bool {
+        self.refused.get(&(me, from)) == Some(&number)
     }
 
     /// Like [`arrive`](Self::arrive), for a frame that does not delay those after it.

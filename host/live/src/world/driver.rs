@@ -20,7 +20,7 @@ use crate::world::history::{History, Start};
 use crate::world::input::{Input, Over, Parcel};
 use crate::world::memo::{self, Memory, Model};
 use crate::world::place::{Place, Running, Writing};
-use crate::world::plan::{Plan, Trouble};
+use crate::world::plan::Plan;
 use crate::world::recorder::Recorder;
 use crate::world::watched::Noted;
 
@@ -87,9 +87,13 @@ pub struct World<'w, G> {
     pub(super) is_calm: bool,
     /// The phase of the script, if there is one.
     pub(super) phase: Option<usize>,
+    /// The end of that phase; the last one has none.
+    pub(super) phase_end: Time,
     pub(super) places: Vec<Place<'w, G>>,
     /// Until when a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
+    /// What waits on ordered links until their ends reach each other, by sender and destination.
+    pub(super) held: BTreeMap<(NodeId, NodeId), Vec<Input>>,
     pub(super) connections: Connections,
     /// Whether all that happens is a path of the model, in which it stands as it is found.
     pub(super) is_path: bool,
@@ -140,8 +144,10 @@ impl<'w, G: Gate> World<'w, G> {
             latest: Time(0),
             is_calm: false,
             phase: None,
+            phase_end: Time::NEVER,
             places: (0..plan.nodes).map(|_| Place::new()).collect(),
             cuts: BTreeMap::new(),
+            held: BTreeMap::new(),
             connections: Connections::default(),
             is_path: false,
             is_linked: false,
@@ -221,6 +227,7 @@ impl<'w, G: Gate> World<'w, G> {
             | Input::Wake(to)
             | Input::Written { node: to, .. }
             | Input::Broken { node: to, .. }
+            | Input::Sever { node: to, .. }
             | Input::Collect { node: to, .. }
             | Input::News { node: to, .. }
             | Input::Free { node: to, .. } => self.reach(to, input),
@@ -228,6 +235,14 @@ impl<'w, G: Gate> World<'w, G> {
             Input::Resume(node) => self.resume(node),
             Input::Calm => self.calm_down(),
             Input::Reached => Ok(()),
+            Input::Leave { from, to } => {
+                self.leave(from, to);
+                Ok(())
+            }
+            Input::LeavePacket { to, parcel, over } => {
+                self.pass_packet(to, parcel, over);
+                Ok(())
+            }
             Input::Phase(place) => self.begin_phase(place),
             Input::Gather(every) => self.gather(every),
             Input::Ask(every) => self.ask(every),
@@ -264,32 +279,9 @@ impl<'w, G: Gate> World<'w, G> {
                 self.count("cut");
                 Ok(())
             }
-            Input::Pause(trouble) => {
-                self.add_around(Purpose::Pauses, trouble.every, Input::Pause(trouble));
-                let node = self.some_node(Purpose::Pauses);
-                let end = self.now.after(self.chance.within(Purpose::Pauses, trouble.lasting));
-                if let Some(running) = &mut self.places[node as usize].running
-                    && running.paused.is_none()
-                {
-                    running.paused = Some(Vec::new());
-                    self.agenda.add(end, Input::Resume(node));
-                    self.count("pause");
-                }
-                Ok(())
-            }
+            Input::Pause(trouble) => self.pause(trouble),
             Input::Jump(trouble) => self.jump(trouble),
         }
-    }
-
-    /// A clock jumps.
-    fn jump(&mut self, trouble: Trouble) -> Result<(), String> {
-        self.add_around(Purpose::Jumps, trouble.every, Input::Jump(trouble));
-        let node = self.some_node(Purpose::Jumps);
-        let by = self.chance.within(Purpose::Jumps, trouble.lasting).as_nanos() as i64;
-        let is_back = self.chance.below(Purpose::Jumps, 2) > 0;
-        self.places[node as usize].ahead += if is_back { -by } else { by };
-        self.count("jump");
-        self.reach(node, Input::Wake(node))
     }
 
     pub(super) fn count(&mut self, trouble: &'static str) {
@@ -327,7 +319,11 @@ impl<'w, G: Gate> World<'w, G> {
         running.wake = running.wake.filter(|_| !matches!(input, Input::Wake(_)));
         match input {
             Input::Frame { over: Some(over), .. } if !self.is_there(node, over) => return Ok(()),
-            Input::Frame { parcel, over, .. } => self.receive(node, &parcel, over)?,
+            Input::Frame { parcel, over, .. } => {
+                let parcel = if links.is_some() { self.for_this_start(node, parcel) } else { parcel };
+                self.receive(node, &parcel, over)?;
+            }
+            Input::Sever { peer, number, .. } => self.sever(node, peer, number)?,
             Input::Broken { peer, number, .. } => match links {
                 Some(model) => self.take_notice(model, node, peer, number)?,
                 None => self.find_broken(node, peer, number)?,
@@ -464,10 +460,13 @@ impl<'w, G: Gate> World<'w, G> {
             }
             Output::Gathered(outcome) => self.gathered(me, &outcome),
             Output::Failed(failure) => Err(format!("node {me} fails: {failure}")),
-            Output::Disconnect { peer } => {
-                self.break_connection(me, peer);
-                Ok(())
-            }
+            Output::Disconnect { peer } => match self.links() {
+                Some(model) => self.break_link(model, me, peer),
+                None => {
+                    self.break_connection(me, peer);
+                    Ok(())
+                }
+            },
             Output::Late { time } => {
                 self.late(me, time);
                 Ok(())

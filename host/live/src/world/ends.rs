@@ -11,6 +11,17 @@ pub(super) struct ModelEnd {
     pub(super) is_open: bool,
 }
 
+/// How a connection is broken in place of a message over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Breaking {
+    /// The destination of the message breaks it.
+    Here,
+    /// The sender has broken it: its notice overtakes the message.
+    Told,
+    /// The sender breaks it, and its notice overtakes the message.
+    There,
+}
+
 /// A notice of a break to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Notice {

@@ -42,6 +42,24 @@ pub(super) enum Input {
         /// The number of its breaks, this one included.
         number: u64,
     },
+    /// A node breaks its connection with a peer, which refuses what comes over it.
+    Sever {
+        node: NodeId,
+        peer: NodeId,
+        /// The number of its earlier breaks.
+        number: u64,
+    },
+    /// What waits on an ordered link between nodes that did not reach each other leaves.
+    Leave {
+        from: NodeId,
+        to: NodeId,
+    },
+    /// A packet of the managers that has waited on such a link leaves.
+    LeavePacket {
+        to: NodeId,
+        parcel: Parcel,
+        over: Over,
+    },
     /// A random connection breaks, and the next one after about this time.
     Break(Duration),
     /// The deadline of a node.
@@ -98,7 +116,9 @@ impl Input {
     /// Whether it concerns only checkers and their snapshots.
     pub(super) fn is_of_checker(&self) -> bool {
         match self {
-            Self::Collect { .. } | Self::News { .. } | Self::Free { .. } | Self::Reached => true,
+            Self::Collect { .. } | Self::News { .. } | Self::Free { .. } | Self::Reached | Self::LeavePacket { .. } => {
+                true
+            }
             Self::Frame { parcel, .. } => parcel.message.is_none(),
             _ => false,
         }

@@ -2,16 +2,17 @@
 //!
 //! The model has, for each end of a connection, the number of its breaks, and whether something was sent or received over it since. A
 //! process that was killed breaks the connections of its open ends when it is started again; its peers get a notice of that after all
-//! its earlier messages. So each step of a node here is enabled in the model after the steps before it.
+//! its earlier messages. A node that steering has break a connection does so at its own end, or else at the other one. So each step of a
+//! node here is enabled in the model after the steps before it.
 
 use host_model::contract::NodeId;
 
+use crate::checkpoint::{Differences, Header};
 use crate::gate::Gate;
-use crate::time::Time;
-use crate::world::chance::Purpose;
+use crate::node::{for_any_start, opened};
 use crate::world::driver::World;
-use crate::world::ends::Notice;
-use crate::world::input::{Input, Over};
+use crate::world::ends::{Breaking, Notice};
+use crate::world::input::{Input, Over, Parcel};
 use crate::world::memo::Model;
 
 impl<'w, G: Gate> World<'w, G> {
@@ -39,7 +40,10 @@ impl<'w, G: Gate> World<'w, G> {
     /// Whether the connection of a frame exists at this end.
     pub(super) fn is_there(&mut self, to: NodeId, over: Over) -> bool {
         match self.links() {
-            Some(model) => u64::from(model.end(to, over.from).incarnation) == over.number,
+            Some(model) => {
+                let is_known = u64::from(model.end(to, over.from).incarnation) == over.number;
+                is_known && !self.connections.is_refused(to, over)
+            }
             None => self.connections.takes(to, over),
         }
     }
@@ -48,30 +52,61 @@ impl<'w, G: Gate> World<'w, G> {
     pub(super) fn post_notices(&mut self) {
         let Some(model) = self.links() else { return };
         for Notice { from, to, incarnation } in model.take_notices() {
-            let at = self.arrival(from, to);
-            self.agenda.add(at, Input::Broken { node: to, peer: from, number: incarnation.into() });
+            self.pass(from, to, Input::Broken { node: to, peer: from, number: incarnation.into() });
         }
     }
 
-    /// The arrival of a message that is sent now over an ordered link: it is retransmitted while the nodes do not reach each other.
-    pub(super) fn arrival(&mut self, from: NodeId, to: NodeId) -> Time {
-        let at = self.passage(from, to, Purpose::Latency);
-        self.connections.arrive(from, to, at)
-    }
-
-    fn passage(&mut self, from: NodeId, to: NodeId, purpose: Purpose) -> Time {
-        let cut = self.cuts.get(&(from, to)).copied().unwrap_or_default().max(self.now);
-        cut.after(self.chance.within(purpose, self.plan.latency))
-    }
-
-    /// The arrival of a packet of the managers, which is after all earlier messages. In a world whose events are a path of the model, it
-    /// does not affect messages.
-    pub(super) fn arrival_of_packet(&mut self, from: NodeId, to: NodeId) -> Time {
-        if !self.is_path {
-            return self.arrival(from, to);
+    /// A node breaks the connection over which a message has come that it does not take.
+    pub(super) fn break_link(&mut self, model: &dyn Model, me: NodeId, peer: NodeId) -> Result<(), String> {
+        let number = u64::from(model.end(me, peer).incarnation);
+        match model.breaking(me, peer) {
+            Some(Breaking::Here) => self.disconnect(model, me, peer),
+            Some(Breaking::Told) => self.take_notice(model, me, peer, number + 1),
+            Some(Breaking::There) => {
+                // Nothing has happened at this end, so the model breaks the other one, once its process can do something.
+                self.connections.refuse(me, peer, number);
+                self.agenda.add(self.now, Input::Sever { node: peer, peer: me, number });
+                Ok(())
+            }
+            // The gate breaks none that cannot break, so the handler has failed, which ends the run.
+            None => Ok(()),
         }
-        let at = self.passage(from, to, Purpose::Packets);
-        self.connections.arrive_behind(from, to, at)
+    }
+
+    /// A node breaks its connection with a peer that refuses it, unless that has broken since, and the peer knows it at once.
+    pub(super) fn sever(&mut self, me: NodeId, peer: NodeId, number: u64) -> Result<(), String> {
+        let Some(model) = self.links() else { return Ok(()) };
+        let is_there = u64::from(model.end(me, peer).incarnation) == number;
+        if !is_there || model.breaking(me, peer) != Some(Breaking::Here) {
+            return Ok(());
+        }
+        self.disconnect(model, me, peer)?;
+        self.agenda.add(self.now, Input::Broken { node: peer, peer: me, number: number + 1 });
+        Ok(())
+    }
+
+    /// A node breaks a connection. The node decides whether its protocol receives an error.
+    fn disconnect(&mut self, model: &dyn Model, me: NodeId, peer: NodeId) -> Result<(), String> {
+        let before = model.end(me, peer);
+        self.feed(me, |node, now| node.disconnected(now, peer))?;
+        if model.end(me, peer).incarnation == before.incarnation {
+            model.break_unheard(me, peer);
+            self.post_notices();
+        }
+        Ok(())
+    }
+
+    /// A message that was on its way while its destination was killed, as one for any start. The model has kept the connection, over which
+    /// nothing had happened at this end, so the message arrives; a packet of the managers may have told its sender of the former start.
+    pub(super) fn for_this_start(&self, to: NodeId, parcel: Parcel) -> Parcel {
+        let start = self.places[to as usize].running.as_ref().map_or(0, |running| running.node.incarnation());
+        let is_former = |header: Header| header.addressee != 0 && header.addressee < start;
+        let message =
+            parcel.message.and_then(|_| opened(&parcel.bytes)).and_then(|(_, body)| Differences::message(body));
+        match message.filter(|(header, ..)| is_former(*header)).and_then(|_| for_any_start(&parcel.bytes)) {
+            Some(bytes) => Parcel { bytes, ..parcel },
+            None => parcel,
+        }
     }
 
     /// Passes a notice to a node, unless it knows the break already. The node decides whether its protocol receives an error.

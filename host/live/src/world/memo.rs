@@ -7,9 +7,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `aspects` | the optional interfaces of such a machine |
+//! | `ends` | the ends of connections, as nodes have them now |
 //! | `model` | what a world asks the memory |
 
 mod aspects;
+mod ends;
 mod model;
 
 use std::collections::BTreeMap;
@@ -23,7 +25,7 @@ use host_model::lts::{LocalEventId, LocalStateId, Lts, Outcome, Stepper, Trigger
 use host_model::scenario::FaultEvent;
 
 use crate::gate::Happened;
-use crate::world::ends::{ModelEnd, Notice};
+use crate::world::ends::Notice;
 pub(super) use crate::world::memo::model::Model;
 
 /// A step of the model that a handler is.
@@ -192,33 +194,6 @@ impl<'l> Memory<'l> {
     fn can_restart(&self, node: NodeId) -> bool {
         let Some(present) = self.present.get(&node) else { return false };
         self.stepper.state(*present).faults.contains(&Trigger::from(FaultEvent::restart()))
-    }
-
-    /// An end of a connection; one of a node that has not started yet is new.
-    fn end_of(&self, node: NodeId, peer: NodeId) -> ModelEnd {
-        self.present.get(&node).map_or_else(ModelEnd::default, |present| {
-            let fault_state = &self.stepper.state(*present).fault_state;
-            ModelEnd { incarnation: fault_state.incarnation(peer), is_open: fault_state.is_open(peer) }
-        })
-    }
-
-    /// A node takes the next notice of a peer, and its protocol does not hear of it.
-    fn miss(&mut self, node: NodeId, peer: NodeId) {
-        // A handler that has failed on it ends the run.
-        let Some(from) = self.present.get(&node).copied().filter(|_| self.failed.is_none()) else { return };
-        let trigger = Trigger::deliver(self.stepper.arriving(from, peer, None));
-        let row = self.stepper.step(from, trigger);
-        let Ok(row) = self.told(row) else { return };
-        let protocol = |local| &self.stepper.state(local).protocol;
-        // A handler that ignores the error does what one does that never hears of it.
-        let is_unheard = |outcome: &Outcome| {
-            outcome.is_lost || (outcome.sent.is_empty() && Arc::ptr_eq(protocol(outcome.next), protocol(from)))
-        };
-        let found = (0..).zip(self.stepper.outcomes(row)).find(|(_, outcome)| is_unheard(outcome));
-        if let Some((outcome, Outcome { next, .. })) = found {
-            let taken = Taken { trigger: Some(trigger), outcome, next: *next };
-            self.take(node, taken);
-        }
     }
 
     /// A local state with what has gone wrong at its node by now, if that is in it: an event can change that alone, and then the node

@@ -15,11 +15,13 @@
 //! | `explored` | what the checkers of all nodes and runs have explored |
 //! | `guided` | the gate of a node that its checker steers |
 //! | `crashes` | processes that begin and end, and what their disks do meanwhile |
+//! | `clocks` | clocks that jump, and processes that pause |
 //! | `place` | a node with its clock and its disk, whether it runs or not |
 //! | `plan` | what goes wrong, and how often |
 //! | `network` | frames on their way between nodes |
 //! | `connections` | connections between nodes, where links have an order |
 //! | `links` | the same as the model has them |
+//! | `passage` | ordered links between nodes that do not reach each other |
 //! | `ends` | ends of connections in the model |
 //! | `files` | files on a disk that crashes |
 //! | `history` | what has happened at the nodes, and to each message |
@@ -40,6 +42,7 @@ mod advice;
 mod advisor;
 mod asked;
 mod chance;
+mod clocks;
 mod connections;
 mod crashes;
 mod cuts;
@@ -53,6 +56,7 @@ mod input;
 mod links;
 mod memo;
 mod network;
+mod passage;
 mod path;
 mod place;
 mod plan;

@@ -115,11 +115,12 @@ impl<G: Gate> World<'_, G> {
             self.count("lost with a connection");
             return;
         };
-        let at = match parcel.message {
-            Some(_) => self.arrival(from, to),
-            None => self.arrival_of_packet(from, to),
-        };
-        self.agenda.add(at, Input::Frame { to, parcel, over: Some(over) });
+        // In a world whose events are a path of the model, packets of the managers do not affect messages.
+        if self.is_path && parcel.message.is_none() {
+            self.pass_packet(to, parcel, over);
+        } else {
+            self.pass(from, to, Input::Frame { to, parcel, over: Some(over) });
+        }
     }
 
     /// Breaks the connection between two nodes.

@@ -4,7 +4,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
 
 use crate::carried::Fork;
-use crate::gate::{Event, Gate, Happened, Judge, Substitute, Verdict};
+use crate::gate::{Cause, Event, Gate, Happened, Judge, Substitute, Verdict};
 use crate::time::Time;
 use crate::world::memo::Model;
 
@@ -79,6 +79,15 @@ impl<'w, G> Recorder<'w, G> {
         Self { forgets, ..self }
     }
 
+    /// The event as the gate sees it: no connection breaks that the model cannot break.
+    fn possible<'e>(&self, event: &Event<'e>) -> Event<'e> {
+        let can_break = match (self.model, event.cause) {
+            (Some(model), Cause::Message { from, .. }) if event.may_break => model.breaking(self.node, from).is_some(),
+            _ => true,
+        };
+        Event { may_break: event.may_break && can_break, ..*event }
+    }
+
     /// Takes the log since the last call.
     pub(super) fn take(&mut self) -> Vec<Noted> {
         std::mem::take(&mut self.noted)
@@ -90,16 +99,20 @@ impl<G: Gate> Gate for Recorder<'_, G> {
         self.gate.judges()
     }
 
+    fn breaks(&self) -> bool {
+        self.gate.breaks()
+    }
+
     fn before(&mut self, now: Time, event: &Event<'_>) -> Verdict {
         if !self.is_called && event.substitute() == Some(Substitute::Delay) {
             self.uncalled += 1;
             return Verdict::Instead(Substitute::Delay);
         }
-        self.gate.before(now, event)
+        self.gate.before(now, &self.possible(event))
     }
 
     fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> Verdict {
-        self.gate.after(now, event, judge)
+        self.gate.after(now, &self.possible(event), judge)
     }
 
     fn looks_ahead(&self) -> bool {
@@ -107,7 +120,7 @@ impl<G: Gate> Gate for Recorder<'_, G> {
     }
 
     fn ahead(&mut self, now: Time, event: &Event<'_>, fork: &mut dyn FnMut() -> Option<Fork>) -> Verdict {
-        self.gate.ahead(now, event, fork)
+        self.gate.ahead(now, &self.possible(event), fork)
     }
 
     fn happened(&mut self, happened: &Happened<'_>) {

@@ -14,7 +14,4 @@ pub enum RuntimeError {
     /// Links deliver a message twice.
     #[error("links duplicate, and a running node takes each message once")]
     Duplicates,
-    /// A script cuts nodes off from others that have connections with them.
-    #[error("a script cuts nodes off whose links have an order")]
-    CutOff,
 }

@@ -94,12 +94,9 @@ impl<'f, 'l> Runtime<'f, 'l> {
     ///
     /// # Errors
     ///
-    /// The script does not fit the scenario, or does what [`new`](Self::new) refuses.
+    /// The script does not fit the scenario.
     pub fn scripted(self, script: &'f [Phase]) -> Result<Self, RuntimeError> {
         script::check(script, &self.scenario).map_err(SimulatorError::from)?;
-        if self.scenario.network == Network::Ordered && script.iter().any(|phase| !phase.cut.is_empty()) {
-            return Err(RuntimeError::CutOff);
-        }
         Ok(Self { script, ..self })
     }
 

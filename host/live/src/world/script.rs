@@ -4,6 +4,7 @@ use host_model::contract::NodeId;
 
 use crate::gate::Gate;
 use crate::simulator::Phase;
+use crate::time::Time;
 use crate::world::chance::Purpose;
 use crate::world::driver::World;
 use crate::world::input::Input;
@@ -22,10 +23,11 @@ impl<G: Gate> World<'_, G> {
     /// Applies the reachability and the calls of this phase from now on, if there is one.
     pub(super) fn enter_phase(&mut self, place: usize) {
         let Some(lasts) = self.plan.script.get(place).map(|phase| phase.lasts) else { return };
-        self.phase = Some(place);
+        (self.phase, self.phase_end) = (Some(place), Time::NEVER);
         if place + 1 < self.plan.script.len() {
             let end = self.now.after(self.chance.within(Purpose::Phases, lasts));
             self.agenda.add(end, Input::Phase(place + 1));
+            self.phase_end = end;
         }
         for node in 0..self.plan.nodes {
             let is_called = self.lets_call(node);

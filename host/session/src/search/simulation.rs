@@ -12,8 +12,8 @@ use host_live::time::Time;
 use host_live::world::{Checkers, Part, Runtime, RuntimeError, Troubles};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
+use host_model::scenario::Faults;
 use host_model::scenario::faults::{InSimulations, budgets};
-use host_model::scenario::{Faults, Network};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::{Context, Failure};
@@ -200,12 +200,6 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         );
     }
     asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
-    if asked.runtime.is_some() && asked.watch.is_some_and(|watch| watch.breaks) {
-        return refuse(
-            "`--break-connections` breaks connections of the model, and the nodes that ship are simulated",
-            INSTEAD,
-        );
-    }
     if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
         return refuse(
             "connections are broken in place of messages only where all links are the same",
@@ -255,13 +249,6 @@ pub fn run(
     if let Some(watch) = asked.watch {
         let watching = watch.watching();
         watching.check_network(&cluster.scenario, &|network| format!("-- --network {network}"))?;
-        let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
-        if asked.runtime.is_some() && resets && cluster.scenario.network == Network::Ordered {
-            return Err(Failure::configuration(
-                "nodes restart on ordered links, where the nodes that ship take no checkers",
-            )
-            .help(INSTEAD));
-        }
         let warning = watching.unguarded(&cluster.plugin.reference.name, &cluster.properties);
         warning.filter(|_| !watch.safety_only).into_iter().for_each(|warning| context.tell(&warning));
     }

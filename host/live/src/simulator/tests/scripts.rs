@@ -30,7 +30,7 @@ pub(crate) fn check_cuts_and_losses(engine: Engine) {
         assert_eq!(counts(engine, second.clone(), Network::Unordered).lost, 100, "{second:?}");
     }
     assert_eq!(counts(engine, lost(Some(8)), Network::Unordered).lost, 0);
-    let held = counts(scripted, cut(1), Network::Ordered);
+    let held = counts(engine, cut(1), Network::Ordered);
     assert_eq!((held.lost, held.delivered), (0, 3_599));
 }
 
@@ -72,10 +72,14 @@ pub(crate) fn check_that_conditions_hold_in_each_phase(engine: Engine, networks:
 /// first 10 s arrive.
 #[test]
 fn messages_on_an_ordered_link_wait_until_nothing_separates_its_ends() {
+    check_waiting(scripted);
+}
+
+pub(crate) fn check_waiting(engine: Engine) {
     let cut = |seconds| Phase { cut: vec![1], ..phase(seconds) };
     let counts = |script: &[Phase], partitions| {
         let conditions = Conditions { time: Duration::from_secs(110), partitions, ..hourly() };
-        scripted(&beacon(), &scenario(2, Network::Ordered, 0), (conditions, script), 1..2).remove(0).counts
+        engine(&beacon(), &scenario(2, Network::Ordered, 0), (conditions, script), 1..2).remove(0).counts
     };
     let whole = counts(&[phase(10), cut(100), phase(1)], None);
     assert!((9..=10).contains(&whole.delivered), "{whole:?}");

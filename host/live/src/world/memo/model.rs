@@ -3,10 +3,11 @@
 use std::sync::Mutex;
 
 use host_model::contract::{Machine, NodeId};
-use host_model::scenario::Network;
+use host_model::lts::Trigger;
+use host_model::scenario::{FaultEvent, Network};
 
 use crate::gate::Happened;
-use crate::world::ends::{ModelEnd, Notice};
+use crate::world::ends::{Breaking, ModelEnd, Notice};
 use crate::world::memo::{Memo, Memory, lock};
 
 /// The model of the cluster of a world, in which handlers are looked up.
@@ -37,6 +38,12 @@ pub(in crate::world) trait Model {
 
     /// A node takes the next notice of a peer, and its protocol does not hear of it.
     fn miss(&self, node: NodeId, peer: NodeId);
+
+    /// How a connection is broken in place of a message to a node from a peer; none if no end can break it.
+    fn breaking(&self, node: NodeId, peer: NodeId) -> Option<Breaking>;
+
+    /// A node breaks a connection, and its protocol does not hear of it.
+    fn break_unheard(&self, node: NodeId, peer: NodeId);
 }
 
 impl Model for Mutex<Memory<'_>> {
@@ -76,5 +83,13 @@ impl Model for Mutex<Memory<'_>> {
 
     fn miss(&self, node: NodeId, peer: NodeId) {
         lock(self).miss(node, peer);
+    }
+
+    fn breaking(&self, node: NodeId, peer: NodeId) -> Option<Breaking> {
+        lock(self).breaking(node, peer)
+    }
+
+    fn break_unheard(&self, node: NodeId, peer: NodeId) {
+        lock(self).take_unheard(node, |_, _| Trigger::from(FaultEvent::disconnect(peer)));
     }
 }

@@ -13,6 +13,7 @@
 //! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `watched` | runs of nodes with checkers, steered or not |
+//! | `linked` | the same over links with an order |
 //! | `paired` | the same with what rarely goes together |
 //! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
 //! | `connections` | links with an order, whose connections break |
@@ -24,6 +25,7 @@ mod compared;
 mod connections;
 mod guided;
 mod linearizable;
+mod linked;
 mod losses;
 mod memo;
 mod paired;

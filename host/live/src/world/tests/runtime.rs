@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::fingerprint::of_local_state;
-use host_model::lts::{Lts, Stepper};
+use host_model::lts::{Lts, Step, Stepper};
 use host_model::scenario::{Faults, Link, Network, Scenario};
 use host_model::toys::Toy;
 use host_model::trace::replay::Replay;
+use host_model::trace::start::Start;
 use host_model::trace::{self, TraceEvent, TraceStep};
 
-use crate::simulator::tests::{confirmed, rough, runs, scenario, scripts, with_starts};
+use crate::simulator::tests::{confirmed, rough, scenario, scripted, scripts, with_starts};
 use crate::simulator::{Conditions, Counts, Delays, End, Finished, Partitions, Phase};
 use crate::time::Range;
 use crate::world::{Runtime, RuntimeError, Trouble, Troubles};
@@ -57,6 +58,31 @@ fn with_runtime<R>(
     })
 }
 
+/// Machines without memo and snapshots take each step of a path, and reach the same states. The steps, and how many messages are in flight
+/// at the end.
+pub(super) fn replay(
+    (factory, scenario): (&Arc<Toy>, &Scenario),
+    stepper: &mut Stepper<'_>,
+    (start, path): (&Start, &[Step]),
+    what: &str,
+) -> (Vec<TraceStep>, usize) {
+    let steps = trace::record(stepper, &start.initial, path).expect("it is native");
+    let (mut replay, _) = Replay::new(factory, scenario, &start.origin).expect("it is native");
+    let mut locals = start.initial.clone();
+    for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
+        let report = replay.step(step);
+        let report = report.unwrap_or_else(|error| panic!("{what}, step {}: {error}; {step:?}", number + 1));
+        let local = &mut locals[step.node as usize];
+        let row = stepper.step(*local, taken.trigger).expect("it is native");
+        *local = stepper.outcomes(row)[taken.outcome as usize].next;
+        let expected = stepper.state(*local).protocol.fingerprint;
+        let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected;
+        assert!(report.state.is_none_or(is_same), "{what}, step {}: {step:?}", number + 1);
+    }
+    let in_flight = replay.in_flight().count();
+    (steps, in_flight)
+}
+
 /// The runs with these seeds: machines without memo and snapshots can take each step where it happens, and reach the same states. Where
 /// links have an order and nothing is going to happen, nothing is in flight any more.
 fn replayed(
@@ -69,21 +95,8 @@ fn replayed(
         let (mut all, mut stepper) = (Vec::new(), Stepper::new(lts).expect("it is native"));
         for seed in seeds {
             let (finished, start, path) = runtime.path(seed).expect("nothing is broken");
-            let steps = trace::record(&mut stepper, &start.initial, &path).expect("it is native");
-            let (mut replay, _) = Replay::new(factory, scenario, &start.origin).expect("it is native");
-            let mut locals = start.initial.clone();
-            for (number, (step, taken)) in steps.iter().zip(path).enumerate() {
-                let report = replay.step(step);
-                let report =
-                    report.unwrap_or_else(|error| panic!("seed {seed}, step {}: {error}; {step:?}", number + 1));
-                let local = &mut locals[step.node as usize];
-                let row = stepper.step(*local, taken.trigger).expect("it is native");
-                *local = stepper.outcomes(row)[taken.outcome as usize].next;
-                let expected = stepper.state(*local).protocol.fingerprint;
-                let is_same = |bytes: Vec<u8>| of_local_state(step.node, &bytes) == expected;
-                assert!(report.state.is_none_or(is_same), "seed {seed}, step {}: {step:?}", number + 1);
-            }
-            let in_flight = replay.in_flight().count();
+            let (steps, in_flight) =
+                replay((factory, scenario), &mut stepper, (&start, &path), &format!("seed {seed}"));
             let is_ordered = scenario.network == Network::Ordered;
             assert!(finished.end != End::Quiet || !is_ordered || in_flight == 0, "seed {seed}: {in_flight} in flight");
             all.push((finished, steps));
@@ -162,8 +175,9 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
 fn each_run_over_connections_is_one_of_the_model() {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let lasts = Range::milliseconds(100, 900);
-    let phase = |resets| Phase { lasts, cut: Vec::new(), lost: Vec::new(), calls: None, resets };
-    let script = [phase(vec![]), phase(vec![0, 1]), phase(vec![1]), phase(vec![2, 0])];
+    let phase = |resets, cut| Phase { lasts, cut, lost: Vec::new(), calls: None, resets };
+    let script =
+        [phase(vec![], vec![0]), phase(vec![0, 1], vec![1]), phase(vec![1], vec![1, 2]), phase(vec![2, 0], vec![])];
     for seed in 0..120 {
         let toy = match seed % 4 {
             0 => Toy::random(seed, 3).with_random_durable(seed),
@@ -221,8 +235,10 @@ fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
             churn: is_ordered.then_some(Duration::from_millis(200)),
             ..rough(&scenario)
         };
-        let of_nodes = runs_of_nodes(&toy, &scenario, (conditions, Troubles::default(), &[]), 0..100);
-        let of_model = runs(&toy, &scenario, conditions, 0..100);
+        let phase = |cut| Phase { lasts: delay, cut, lost: Vec::new(), calls: None, resets: Vec::new() };
+        let script = if seed % 2 == 0 { vec![] } else { vec![phase(vec![]), phase(vec![0]), phase(vec![0, 1])] };
+        let of_nodes = scripted_nodes(&toy, &scenario, (conditions, &script), 0..100);
+        let of_model = scripted(&toy, &scenario, (conditions, &script), 0..100);
         let counts: [fn(&Counts) -> u64; 7] = [
             |counts| counts.events,
             |counts| counts.resets,
@@ -251,6 +267,7 @@ fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
 #[test]
 fn scripts_do_the_same_to_nodes() {
     scripts::check_cuts_and_losses(scripted_nodes);
+    scripts::check_waiting(scripted_nodes);
     scripts::check_that_conditions_hold_in_each_phase(scripted_nodes, &[Network::Unordered, Network::Ordered]);
     scripts::check_calls(scripted_nodes);
     scripts::check_resets(scripted_nodes);
@@ -272,12 +289,4 @@ fn what_no_running_node_does_is_refused() {
         let refused = Runtime::new(stepper, &factory, &[], Conditions::default(), Troubles::default()).err();
         assert_eq!(refused, Some(why));
     }
-    let factory = Arc::new(Toy::new(2));
-    let lasts = Range::milliseconds(1, 1);
-    let script = [Phase { lasts, cut: vec![0], lost: Vec::new(), calls: None, resets: Vec::new() }];
-    let lts = Lts::new(&factory, scenario(2, Network::Ordered, 0)).expect("it is native");
-    let stepper = Stepper::new(&lts).expect("it is native");
-    let runtime = Runtime::new(stepper, &factory, &[], Conditions::default(), Troubles::default());
-    let refused = runtime.expect("links are alike").scripted(&script).err();
-    assert_eq!(refused, Some(RuntimeError::CutOff));
 }

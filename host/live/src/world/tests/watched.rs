@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::{Judgement, LocalKind};
-use host_model::lts::{Lts, Step, Stepper};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::Toy;
-use host_model::trace::replay::Replay;
-use host_model::trace::start::{self, Start};
-use host_model::trace::{self, Origin};
+use host_model::trace::start;
+use host_model::trace::{self, Origin, TraceEvent, TraceStep};
 use host_search::kernel::rules::Rules;
 
+use super::runtime::replay;
 use crate::checker::Limits;
 use crate::simulator::tests::{rough, scenario};
 use crate::simulator::{Conditions, Finished, Phase, Profile, Watched};
@@ -81,16 +81,6 @@ pub(super) fn asked(seed: u64) -> Asked {
     Asked { toy: Arc::new(toy), scenario, conditions, troubles, script, profile }
 }
 
-/// Machines without memo and snapshots take the steps of a run.
-fn replay(asked: &Asked, stepper: &mut Stepper<'_>, (start, path): (&Start, &[Step]), what: &str) {
-    let steps = trace::record(stepper, &start.initial, path).expect("it is native");
-    let (mut replay, _) = Replay::new(&asked.toy, &asked.scenario, &start.origin).expect("it is native");
-    for (number, step) in steps.iter().enumerate() {
-        let report = replay.step(step);
-        report.unwrap_or_else(|error| panic!("{what}, step {}: {error}; {step:?}", number + 1));
-    }
-}
-
 /// A run that nothing watches, one that is observed, one that is the control of the last one, and that, which is steered; each twice.
 pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
     let Asked { toy, scenario, conditions, troubles, script, profile } = asked;
@@ -112,13 +102,14 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
         let Watched { filtered, immediate, foreseen, .. } = watched;
         let kept = filtered + immediate + foreseen;
         assert!(part == Part::Steer || kept == 0, "{what}: {watched:?}");
-        // Snapshots tell nodes of each other's starts, and what is for a former one is dropped.
-        let restarts = conditions.churn.is_some() || script.iter().any(|phase| !phase.resets.is_empty());
+        // Snapshots tell nodes of each other's starts, and what is for a former one is dropped, but over connections.
+        let restarts = scenario.network == Network::Unordered
+            && (conditions.churn.is_some() || script.iter().any(|phase| !phase.resets.is_empty()));
         if kept == 0 && (!restarts || part == Part::Steer) {
             assert_eq!(facts(&run), facts(&plain), "{what}: nothing was kept from happening, {watched:?}");
         }
         assert!(watched.helped + watched.unhelpful == 0 || watched.predicting > 0, "{what}: {watched:?}");
-        replay(asked, &mut stepper, (&start, &path), &what);
+        let (steps, _) = replay((toy, scenario), &mut stepper, (&start, &path), &what);
         for predicted in firsts.violation.iter().chain(&firsts.dead) {
             let origin = Origin::States(Arc::clone(&predicted.round.beginning));
             for prediction in predicted.round.predictions.iter().chain(&predicted.round.dead) {
@@ -140,6 +131,11 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
         note("quiet", u64::from(run.end == crate::simulator::End::Quiet));
         note("resets", run.counts.resets);
         note("lost", run.counts.lost);
+        let is_break =
+            |step: &&TraceStep| matches!(&step.event, TraceEvent::Fault { event, .. } if event.peer().is_some());
+        note("breaks", steps.iter().filter(is_break).count() as u64);
+        let is_heard = |step: &&TraceStep| matches!(step.event, TraceEvent::TransportError { lost: false, .. });
+        note("heard", steps.iter().filter(is_heard).count() as u64);
         note(
             "failed",
             u64::from(run.violation.as_ref().is_some_and(|found| matches!(found.judgement, Judgement::Fault(_)))),
