@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Ballot, Index, Message, Proposal};
 
-/// What an acceptor must remember, also over a reset.
+/// The durable memory of an acceptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Acceptor {
     /// Lower ballots are ignored, for every index.

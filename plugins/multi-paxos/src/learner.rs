@@ -12,13 +12,13 @@ use crate::{Index, Proposal, Value};
 pub struct Vote {
     /// The place in the log.
     pub index: Index,
-    /// What was accepted.
+    /// The accepted proposal.
     pub proposal: Proposal,
-    /// By whom.
+    /// The acceptor that accepted it.
     pub acceptor: NodeId,
 }
 
-/// What a node knows of the log that was agreed on. Lost by a reset, and learned again.
+/// The part of the agreed log that a node knows. Lost by a reset, and learned again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Learner {
     /// The votes for indices without a known choice.

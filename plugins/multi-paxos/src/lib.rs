@@ -27,36 +27,36 @@ pub type Index = u32;
 /// A command, or [`NOTHING`].
 pub type Value = u32;
 
-/// What a leader proposes for a gap in the log.
+/// The proposal of a leader for a gap in the log.
 pub const NOTHING: Value = 0;
 
 /// A value under a ballot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposal {
-    /// Which attempt to lead it belongs to; the higher one counts.
+    /// The attempt to lead that it belongs to; the higher one counts.
     pub ballot: Ballot,
-    /// What it proposes.
+    /// The proposed value.
     pub value: Value,
 }
 
 /// The configuration of a run.
 #[derive(Clone, Debug)]
 pub struct MultiPaxos {
-    /// How many nodes have a client: the first ones.
+    /// The number of nodes with a client: the first ones.
     proposers: u32,
-    /// How many commands each client gives.
+    /// The number of commands of each client.
     commands: u32,
-    /// How many ballots each node may begin.
+    /// The number of ballots that each node may begin.
     ballots: u32,
     nodes: u32,
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// The leader proposes what the response that completed the majority has accepted, not what has the highest ballot.
+    /// The leader proposes the values of the response that completed the majority, not those of the highest ballot.
     LastResponse,
     /// The acceptor's promise and accepted proposals do not survive a reset.
     ForgetAccepted,
@@ -64,40 +64,40 @@ enum Bug {
     FirstVote,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Proposer to acceptors: promise to ignore lower ballots.
     Prepare {
         /// The ballot to promise.
         ballot: Ballot,
-        /// What was accepted for lower indices is known.
+        /// The proposals accepted for lower indices are known.
         first: Index,
     },
     /// Acceptor to proposer: promised.
     PrepareResponse {
         /// The ballot that was promised.
         ballot: Ballot,
-        /// What the acceptor accepted last for each index that was asked about.
+        /// The last proposal that the acceptor accepted for each requested index.
         accepted: BTreeMap<Index, Proposal>,
     },
     /// Leader to acceptors: accept unless you promised not to.
     Accept {
         /// The place in the log.
         index: Index,
-        /// What to accept.
+        /// The proposal to accept.
         proposal: Proposal,
     },
     /// Acceptor to learners: accepted.
     Learn {
         /// The place in the log.
         index: Index,
-        /// What was accepted.
+        /// The accepted proposal.
         proposal: Proposal,
     },
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The client gives a command.
@@ -106,7 +106,7 @@ pub enum Local {
     Retry,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// Brings commands into the log.
@@ -117,7 +117,7 @@ pub struct State {
     pub learner: Learner,
 }
 
-/// What survives a reset: the votes, and what must not be used twice. What was learned can be learned again.
+/// The durable state: the votes, and the numbers that must not be used twice. Choices can be learned again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// Promise and accepted proposals.
@@ -213,7 +213,7 @@ impl Protocol for MultiPaxos {
         Some(Disk { acceptor, used: state.proposer.used })
     }
 
-    /// The nodes without a client. No message names a node but in its ballot and value, which are those of the others.
+    /// The nodes without a client. Messages name nodes only in ballots and values, which are those of the others.
     fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
         vec![(self.proposers..nodes).collect()]
     }

@@ -7,27 +7,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Acceptor, Ballot, Index, Learner, Message, NOTHING, Proposal, Value};
 
-/// What a proposer knows.
+/// The state of a proposer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Proposer {
-    /// What must not be used twice.
+    /// The numbers that must not be used twice.
     pub used: Used,
-    /// How far it is with its ballot.
+    /// The phase of its ballot.
     pub phase: Phase,
 }
 
-/// What a proposer has used up; survives a reset.
+/// The numbers that a proposer has used up; they survive a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Used {
     /// The last ballot of this node; 0 before the first.
     pub ballot: Ballot,
-    /// How many ballots it has begun.
+    /// The number of ballots that it has begun.
     pub ballots: u32,
-    /// How many commands its client has given.
+    /// The number of commands that its client has given.
     pub commands: u32,
 }
 
-/// How far a proposer is with its ballot.
+/// The phase of a proposer's ballot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Neither leads nor wants to.
@@ -37,9 +37,9 @@ pub enum Phase {
     Collecting {
         /// The first index that it asked about.
         first: Index,
-        /// Who promised so far.
+        /// The nodes that promised so far.
         responders: BTreeSet<NodeId>,
-        /// The proposal of the highest ballot for each index among what they accepted.
+        /// The proposal of the highest ballot for each index among those that they accepted.
         highest: BTreeMap<Index, Proposal>,
     },
     /// May propose without asking again, until another node has a higher ballot.
@@ -50,7 +50,7 @@ pub enum Phase {
 }
 
 impl Proposer {
-    /// Whether the client may give a command: not while the answer to an earlier one is open.
+    /// Whether the client may give a command: not while an earlier answer is open.
     pub(crate) fn is_collecting(&self) -> bool {
         matches!(self.phase, Phase::Collecting { .. })
     }
@@ -69,7 +69,7 @@ impl Proposer {
         }
     }
 
-    /// Tries to lead, with a ballot above all that it knows of.
+    /// Tries to lead, with a ballot above all known ones.
     pub(crate) fn campaign(&mut self, ctx: &mut Context<Message>, acceptor: &Acceptor, learner: &Learner) {
         let known = acceptor.promised.max(self.used.ballot);
         let (me, nodes) = (ctx.me(), ctx.nodes());
@@ -119,7 +119,7 @@ impl Proposer {
     }
 }
 
-/// What a new leader proposes from the first open index on: what may be chosen where it may be chosen, its own commands in
+/// The proposals of a new leader from the first open index on: the values that may be chosen, its own commands in
 /// the free places, and nothing in the gaps that are left.
 fn fill(first: Index, mut bound: BTreeMap<Index, Value>, mut commands: Vec<Value>) -> BTreeMap<Index, Value> {
     commands.retain(|command| !bound.values().any(|value| value == command));

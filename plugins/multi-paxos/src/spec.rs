@@ -1,4 +1,4 @@
-//! What Multi-Paxos claims, over what its nodes know.
+//! The properties of Multi-Paxos, over the knowledge of its nodes.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn open_commands(protocol: &MultiPaxos, state: &State) -> Vec<Value> {
     let used = proposer.used;
     let has_given_up = acceptor.promised > used.ballot && used.ballots >= protocol.ballots;
     match (&proposer.phase, used.ballot.checked_sub(1)) {
-        // The number of a ballot says whose it is.
+        // The number of a ballot identifies its node.
         (Phase::Collecting { .. } | Phase::Leading { .. }, Some(attempt)) if !has_given_up => {
             proposer.open_commands(attempt % protocol.nodes, learner)
         }
@@ -78,7 +78,7 @@ fn agreement(logs: &[Option<Log>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Only what a client can have asked for is chosen.
+/// Every chosen value is one that a client can have requested.
 fn non_triviality(proposers: u32, commands: u32, log: &Log) -> Result<(), String> {
     let is_command =
         |value: Value| (0..proposers).any(|node| (1..=commands).any(|number| crate::command_of(node, number) == value));

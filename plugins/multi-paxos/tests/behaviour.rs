@@ -189,7 +189,7 @@ fn more_proposers_than_nodes_are_refused() {
     assert_eq!(refused.to_string(), r#"parameter proposers cannot be "4": there are only 3 nodes"#);
 }
 
-/// Node 0 is overtaken by node 1. With a second ballot it has something left to try; without, it gives up.
+/// Node 1 overtakes node 0. With a second ballot node 0 has an attempt left; without, it gives up.
 #[test]
 fn a_client_is_owed_its_command_while_there_are_ballots() {
     for (ballots, is_owed) in [("1", false), ("2", true)] {

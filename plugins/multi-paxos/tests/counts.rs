@@ -9,7 +9,7 @@ fn explore(nodes: u32, parameters: &[(&str, &str)], resets: u32) -> Explored {
 }
 
 /// One command by one ballot is single-decree Paxos: the counts are those of `plugins/paxos`, which were derived elsewhere.
-/// System states are fewer, since a learner drops its votes when it knows what is chosen.
+/// System states are fewer, since a learner drops its votes when it knows the choice.
 #[test]
 fn one_command_is_single_decree_paxos() {
     let found = explore(3, &[("proposers", "1")], 0);

@@ -1,4 +1,4 @@
-//! The acceptor: the only one that counts, while it is the active one. Everything it knows is lost by a reset.
+//! The acceptor: the only one that counts, while it is active. A reset loses all its state.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Index, Message, Number, Value};
 
-/// What an acceptor knows.
+/// The state of an acceptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Acceptor {
     /// The highest proposal number that it has promised to a leader (`hpn`); none as long as it is fresh, which means that it
     /// has adopted no leader since it began (`IamFresh`).
     pub promised: Option<Number>,
-    /// What it accepted for each index, once and for all (`ap`).
+    /// The value accepted for each index, once and for all (`ap`).
     pub accepted: BTreeMap<Index, Value>,
     /// For the specification: the first request of the leader that it had adopted for another value than it had accepted.
     pub contradicted: Option<(Index, Value)>,

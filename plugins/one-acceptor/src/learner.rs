@@ -1,4 +1,4 @@
-//! The learner: what the acceptor says is chosen.
+//! The learner: the values that the acceptor reports as chosen.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Index, Value};
 
-/// What a node has learned since it began.
+/// The values that a node has learned since it began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Learner {
     /// The value that is chosen for an index; the first one if the protocol is wrong.

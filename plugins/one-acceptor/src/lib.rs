@@ -1,5 +1,5 @@
-//! 1Paxos, also called PaxosInside: one acceptor at a time, which the leader replaces when it fails. Who is leader and
-//! who acceptor is agreed on by a Paxos below, so each node is a stack of two protocols.
+//! 1Paxos, also called PaxosInside: one acceptor at a time, which the leader replaces when it fails. A Paxos below agrees
+//! on the leader and the acceptor, so each node is a stack of two protocols.
 //!
 //! Source: Yabandeh, "Model Checking of Distributed Algorithm Implementations", EPFL thesis, 2011, chapter 5 and
 //! appendices B and C; line numbers are those of its figure B.1. The README says where this differs, and why.
@@ -35,25 +35,25 @@ pub type Value = u32;
 /// An entry of the utility's log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry {
-    /// Who inserted it.
+    /// The node that inserted it.
     pub by: NodeId,
-    /// What it says.
+    /// The change that it makes.
     pub change: Change,
 }
 
-/// What an entry says.
+/// A change of the leader or the acceptor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Change {
-    /// Who inserted it is the leader.
+    /// The node that inserted the entry becomes the leader.
     Leader {
         /// The acceptor that it will work with.
         acceptor: NodeId,
     },
     /// There is another acceptor.
     Acceptor {
-        /// Which one.
+        /// The new acceptor.
         acceptor: NodeId,
-        /// What may have been accepted by earlier ones.
+        /// The values that earlier acceptors may have accepted.
         proposals: BTreeMap<Index, Value>,
     },
 }
@@ -69,7 +69,7 @@ pub struct OneAcceptor {
     judges_all: bool,
 }
 
-/// Who suspects the leader.
+/// The nodes that suspect the leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rival {
     Any,
@@ -93,7 +93,7 @@ impl Display for Rival {
     }
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -101,11 +101,11 @@ enum Bug {
     PostIncrement,
     /// As printed: a new leader tells the acceptor that it must be fresh (line 35).
     AsPrinted,
-    /// A new acceptor is announced with what the leader has not learned (line 8, `uncommittedProposals`).
+    /// A new acceptor is announced with the proposals that the leader has not learned (line 8, `uncommittedProposals`).
     Uncommitted,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Between the lower protocols.
@@ -121,7 +121,7 @@ pub enum Message {
     PrepareResponse {
         /// The number that it asked with.
         number: Number,
-        /// What the acceptor accepted.
+        /// The values that the acceptor accepted.
         accepted: BTreeMap<Index, Value>,
     },
     /// Leader to acceptor: accept.
@@ -130,19 +130,19 @@ pub enum Message {
         number: Number,
         /// The place in the log.
         index: Index,
-        /// What to accept.
+        /// The value to accept.
         value: Value,
     },
     /// Acceptor to all: accepted, and so chosen.
     Learn {
         /// The place in the log.
         index: Index,
-        /// What was accepted.
+        /// The accepted value.
         value: Value,
     },
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The client of a leader gives a command.
@@ -153,10 +153,10 @@ pub enum Local {
     AcceptorFailure,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
-    /// Which node it is, for the specification.
+    /// The number of the node, for the specification.
     pub me: NodeId,
     /// The lower protocol.
     pub utility: Utility<Entry>,
@@ -168,21 +168,21 @@ pub struct State {
     pub learner: Learner,
 }
 
-/// What survives a reset: nothing of the upper protocol, which claims to do without, but what the run has used up.
+/// The durable state: nothing of the upper protocol, which claims to need none, except the resources that the run has used up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// The lower protocol.
     pub utility: Utility<Entry>,
-    /// What was used up.
+    /// The used resources.
     pub used: Used,
 }
 
-/// Who inserted the last entry that names a leader.
+/// The node that inserted the last entry that names a leader.
 pub(crate) fn global_leader<'e>(log: impl DoubleEndedIterator<Item = &'e Entry>) -> Option<NodeId> {
     log.rev().find_map(|entry| matches!(entry.change, Change::Leader { .. }).then_some(entry.by))
 }
 
-/// Whom the last entry that names an acceptor names.
+/// The acceptor that the last entry about acceptors names.
 pub(crate) fn global_acceptor<'e>(log: impl DoubleEndedIterator<Item = &'e Entry>) -> Option<NodeId> {
     log.rev().find_map(|entry| match entry.change {
         Change::Acceptor { acceptor, .. } => Some(acceptor),
@@ -274,7 +274,7 @@ impl Protocol for OneAcceptor {
                 events.timer("leader-failure", Local::LeaderFailure);
             }
         }
-        // What is proposed while the utility agrees on another acceptor would not be among the proposals announced with it.
+        // A command proposed while the utility agrees on another acceptor would not be among the proposals announced with it.
         if proposer.leads && proposer.waits_for.is_none() && proposer.used.commands < self.commands {
             events.application("command", Local::Command);
         }
@@ -314,14 +314,14 @@ impl OneAcceptor {
     /// The first start: the first member leads, the second is the acceptor, and has adopted it.
     fn boot(&self, me: NodeId, number: Number, proposer: &mut Proposer, acceptor: &mut Acceptor) {
         let [leader, second] = [0, 1];
-        // `*(members.begin()++)` is the first member in place of the second, for every node that says so.
+        // `*(members.begin()++)` is the first member in place of the second, for every node that evaluates it.
         let taken_for_acceptor = if self.bug == Bug::PostIncrement { leader } else { second };
         if me == leader {
             proposer.leads = true;
             proposer.active = Some(taken_for_acceptor);
             proposer.number = number;
         }
-        // The entries name the right one whatever the init function takes for it.
+        // The entries name the right acceptor, whichever one the init function takes.
         if me == taken_for_acceptor || Some(me) == global_acceptor(first_entries().iter()) {
             acceptor.promised = Some(number);
         }

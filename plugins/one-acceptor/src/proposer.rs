@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::utility::Outcome;
 use crate::{Change, Entry, Index, Learner, Message, Number, Value};
 
-/// What a proposer knows. Lost by a reset, but for what it has used up.
+/// The state of a proposer. A reset loses it, except for the used resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Proposer {
     /// Whether the active acceptor has promised to listen to this node (`IamLeader`).
@@ -17,17 +17,17 @@ pub struct Proposer {
     pub active: Option<NodeId>,
     /// The number of its proposals (`pn`).
     pub number: Number,
-    /// What it has proposed, or must propose, for each index (`proposed`).
+    /// The values that it has proposed, or must propose, for each index (`proposed`).
     pub proposed: BTreeMap<Index, Value>,
-    /// What it waits for the utility to agree on.
+    /// The change that it waits for the utility to agree on.
     pub waits_for: Option<Change>,
-    /// What was used up.
+    /// The used resources.
     pub used: Used,
-    /// For the specification: what it has asked which acceptor to accept since it became the global leader.
+    /// For the specification: its requests to acceptors since it became the global leader.
     pub asked: BTreeSet<(NodeId, Index, Value)>,
 }
 
-/// What a node has used up of what a run allows; survives a reset.
+/// The resources of a run that a node has used up; they survive a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Used {
     /// Commands of the client of a leader.
@@ -93,7 +93,7 @@ impl Proposer {
         Entry { by: me, change }
     }
 
-    /// The utility has agreed on something where this node waited (lines 11 to 13 and 32 to 36). `length` is the length of its
+    /// The utility has agreed on an entry where this node waited (lines 11 to 13 and 32 to 36). `length` is the length of its
     /// log, which numbers leaderships.
     pub(crate) fn agreed(
         &mut self,
@@ -113,7 +113,7 @@ impl Proposer {
                 self.proposed.extend(proposals);
                 self.contact(ctx, acceptor, length, always_fresh);
             }
-            // Another node has become the leader, which the next suspicion of the acceptor finds out.
+            // Another node has become the leader; the next suspicion of the acceptor detects that.
             (Outcome::Failure, Change::Acceptor { .. }) => {}
             (Outcome::Failure, Change::Leader { .. }) => self.active = None,
         }
@@ -133,7 +133,7 @@ impl Proposer {
         (number, accepted): (Number, BTreeMap<Index, Value>),
         learner: &Learner,
     ) {
-        // The pseudo code waits for the utility inside its handler. Whatever the utility agrees on, an answer that arrives
+        // The pseudocode waits for the utility inside its handler. Whatever the utility agrees on, an answer that arrives
         // meanwhile is too late afterwards: it is one with an old number, or of another acceptor than the active one.
         let is_waiting = self.waits_for.is_some();
         if self.leads || is_waiting || self.active != Some(from) || self.number != number {

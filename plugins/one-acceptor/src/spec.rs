@@ -1,4 +1,4 @@
-//! What 1Paxos claims: the lemmas of appendix C of the thesis, and what follows from them.
+//! The claims of 1Paxos: the lemmas of appendix C of the thesis, and their consequences.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,12 +74,12 @@ fn alike(logs: &[Option<Log>], verb: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What a node knows of the log of the utility.
+/// The entries of the utility's log that a node knows.
 fn entries(protocol: &OneAcceptor, state: &State) -> Option<Vec<Entry>> {
     protocol.judges_all.then(|| state.utility.entries().cloned().collect())
 }
 
-/// What one node knows of the log begins with what another one knows.
+/// The log that one node knows is a prefix of the log that another one knows.
 fn logs_agree(logs: &[Option<Vec<Entry>>]) -> Result<(), String> {
     let mut longest: &[Entry] = &[];
     for log in logs.iter().flatten() {

@@ -14,7 +14,7 @@ pub type Instance = u32;
 /// The number of an attempt: node `p` of `N` has `p + 1`, `N + p + 1` and so on in each instance; 0 is below all of them.
 pub type Ballot = u32;
 
-/// What the lower protocols of two nodes tell each other.
+/// The messages between the lower protocols of two nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message<E> {
     /// Promise to ignore lower ballots.
@@ -29,7 +29,7 @@ pub enum Message<E> {
     Chosen(Instance, E),
 }
 
-/// What came of an attempt to add an entry.
+/// The result of an attempt to add an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is the next entry.
@@ -38,7 +38,7 @@ pub enum Outcome {
     Failure,
 }
 
-/// What a node has promised and accepted in an instance.
+/// The promise and the accepted entry of a node in an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Vote<E> {
     promised: Ballot,
@@ -51,14 +51,14 @@ struct Attempt<E> {
     instance: Instance,
     ballot: Ballot,
     wanted: E,
-    /// The entry of the highest ballot among the promises; what is asked to be accepted once a majority has promised.
+    /// The entry of the highest ballot among the promises; the one to accept once a majority has promised.
     highest: Option<(Ballot, E)>,
     is_accepting: bool,
-    /// Who promised, and then who accepted.
+    /// The nodes that promised, and then those that accepted.
     responders: BTreeSet<NodeId>,
 }
 
-/// What a node knows of the log. All but the attempt under way is on disk.
+/// The part of the log that a node knows. All but the attempt under way is on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Utility<E> {
     log: BTreeMap<Instance, E>,
@@ -66,13 +66,13 @@ pub struct Utility<E> {
     attempt: Option<Attempt<E>>,
 }
 
-/// Where a node is, and what it sends meanwhile.
+/// A node, and the messages that it sends meanwhile.
 pub struct Post<E> {
     /// This node.
     pub me: NodeId,
     /// Number of nodes.
     pub nodes: u32,
-    /// What to send to whom.
+    /// The messages to send, with their destinations.
     pub sent: Vec<(NodeId, Message<E>)>,
 }
 
@@ -93,7 +93,7 @@ impl<E: Clone + PartialEq> Utility<E> {
         Self { log: (0..).zip(entries).collect(), votes: BTreeMap::new(), attempt: None }
     }
 
-    /// What is left after a reset.
+    /// The state after a reset.
     pub fn restarted(&self) -> Self {
         Self { attempt: None, ..self.clone() }
     }
@@ -108,7 +108,7 @@ impl<E: Clone + PartialEq> Utility<E> {
         self.log.range(..self.length()).map(|(_, entry)| entry)
     }
 
-    /// Tries to add an entry at the end. Gives up what was tried before.
+    /// Tries to add an entry at the end. Gives up the attempt before.
     pub fn propose(&mut self, post: &mut Post<E>, wanted: E) {
         let instance = self.length();
         let vote = self.votes.entry(instance).or_insert(Vote { promised: 0, accepted: None });
@@ -121,7 +121,7 @@ impl<E: Clone + PartialEq> Utility<E> {
         post.tell_others(&Message::Prepare(instance, ballot));
     }
 
-    /// Handles a message; says what came of the attempt under way if that is decided now.
+    /// Handles a message; returns the outcome of the current attempt if that is decided now.
     pub fn receive(&mut self, post: &mut Post<E>, from: NodeId, message: Message<E>) -> Option<Outcome> {
         match message {
             Message::Prepare(instance, ballot) => self.prepare(post, from, instance, ballot),
@@ -171,7 +171,7 @@ impl<E: Clone + PartialEq> Utility<E> {
         attempt.responders.clear();
         post.tell_others(&Message::Accept(instance, ballot, entry.clone()));
         let vote = self.votes.entry(instance).or_insert(Vote { promised: 0, accepted: None });
-        // A node with a higher ballot may have asked meanwhile.
+        // A node with a higher ballot may have sent Prepare meanwhile.
         if vote.promised <= ballot {
             *vote = Vote { promised: ballot, accepted: Some((ballot, entry)) };
             attempt.responders.insert(post.me);

@@ -4,7 +4,7 @@ use guest_sdk::NodeId;
 use guest_sdk::test::{Cluster, InFlight};
 use one_acceptor::{Change, Message, OneAcceptor};
 
-/// Where any node may suspect the leader.
+/// A cluster in which any node may suspect the leader.
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<OneAcceptor> {
     let parameters: Vec<_> = [("rival", "any")].iter().chain(parameters).copied().collect();
     Cluster::new(3, &parameters).expect("the parameters are known")
@@ -100,7 +100,7 @@ fn one_entry_wins_a_place_of_the_log() {
 }
 
 /// The pseudo code waits in its handler for the utility. Here messages arrive meanwhile: node 0 suspects the node that it takes for the
-/// leader, itself, while the new acceptor's answer is on its way, and node 1 is the leader that the log gets.
+/// leader, itself, while the new acceptor's answer is in flight, and node 1 becomes the leader in the log.
 #[test]
 fn an_acceptor_that_answers_while_the_utility_decides_answers_too_late() {
     let mut cluster = cluster(&[]);

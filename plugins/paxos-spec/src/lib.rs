@@ -1,12 +1,12 @@
-//! What Paxos claims, stated from outside: over the states that its nodes show, and without its code.
+//! The claims of Paxos, stated from outside: over the states that its nodes show, and without its code.
 
 use guest_sdk::{Claims, Specification};
 use serde::{Deserialize, Serialize};
 
-/// What must hold of Paxos.
+/// The properties of Paxos.
 pub struct PaxosSpec;
 
-/// A node as it shows itself, as far as it is read here.
+/// The part of a node's state that is read here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Node {
     /// Not yet alive.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::role_assignment::RoleAssignment;
 use crate::{Ballot, Message, Proposal};
 
-/// What an acceptor must remember, also over a reset.
+/// The durable memory of an acceptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Acceptor {
     /// Lower ballots are ignored.

@@ -11,9 +11,9 @@ use crate::{Proposal, Value};
 /// An acceptor accepted a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Vote {
-    /// What was accepted.
+    /// The accepted proposal.
     pub proposal: Proposal,
-    /// By whom; where votes are counted, the number of votes for the proposal that came before.
+    /// The acceptor; if votes are counted, the number of earlier votes for the proposal.
     pub acceptor: NodeId,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Source: Lamport, "Paxos Made Simple", 2001; the variants of Guerraoui and Yabandeh, "Model Checking a Networked
 //! System Without the Network", NSDI 2011, and of Bokor, Kinder, Serafini and Suri, "Efficient Model Checking of Fault-Tolerant
-//! Distributed Protocols", DSN 2011. See the README for what the counts are compared with.
+//! Distributed Protocols", DSN 2011. The README compares the counts with theirs.
 
 mod acceptor;
 mod learner;
@@ -23,24 +23,24 @@ use role_assignment::RoleAssignment;
 /// by the number of nodes; 0 is below all of them.
 pub type Ballot = u32;
 
-/// What is agreed on. Proposer `p` wants `100 + p`.
+/// The value to agree on. Proposer `p` wants `100 + p`.
 pub type Value = u32;
 
 /// A value under a ballot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Proposal {
-    /// Which attempt it belongs to; the higher one counts.
+    /// The attempt that it belongs to; the higher one counts.
     pub ballot: Ballot,
-    /// What it proposes.
+    /// The proposed value.
     pub value: Value,
 }
 
-/// What an acceptor answers.
+/// The answer of an acceptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promise {
     /// The ballot that it promised.
     pub(crate) ballot: Ballot,
-    /// What it accepted last, if anything.
+    /// The last proposal that it accepted, if any.
     pub(crate) accepted: Option<Proposal>,
 }
 
@@ -55,7 +55,7 @@ pub struct Paxos {
     bug: Bug,
 }
 
-/// How a node starts to live.
+/// The way in which a node starts to live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Boot {
     /// Before the first event.
@@ -64,7 +64,7 @@ enum Boot {
     ByEvent,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -76,7 +76,7 @@ enum Bug {
     StrictAccept,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Proposer to acceptors: promise to ignore lower ballots.
@@ -88,7 +88,7 @@ pub enum Message {
     PrepareResponse {
         /// The ballot that was promised.
         ballot: Ballot,
-        /// What the acceptor accepted last, if anything.
+        /// The last proposal that the acceptor accepted, if any.
         accepted: Option<Proposal>,
     },
     /// Proposer to acceptors: accept unless you promised not to.
@@ -97,7 +97,7 @@ pub enum Message {
     Learn(Proposal),
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The node starts to live.
@@ -106,10 +106,10 @@ pub enum Local {
     Propose,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
-    /// Not yet alive; what the disk holds.
+    /// Not yet alive; the contents of the disk.
     Uninitialised(Disk),
     /// Alive.
     Running(Roles),
@@ -118,7 +118,7 @@ pub enum State {
 /// The three roles of a node that is alive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Roles {
-    /// How many of its ballots the proposer has used up.
+    /// The number of its ballots that the proposer has used up.
     pub attempts: u32,
     /// Finds a value that can be chosen.
     pub proposer: Proposer,
@@ -128,12 +128,12 @@ pub struct Roles {
     pub learner: Learner,
 }
 
-/// What survives a reset. A proposer must not use a ballot for a second value, so which are used up survives too.
+/// The durable state. A proposer must not use a ballot for a second value, so the number of used ballots survives too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// Promise and accepted proposal.
     pub acceptor: Acceptor,
-    /// How many of the node's ballots are used up.
+    /// The number of the node's ballots that are used up.
     pub attempts: u32,
 }
 
@@ -206,7 +206,7 @@ impl Protocol for Paxos {
             Message::PrepareResponse { ballot, accepted } => {
                 let trust_last = self.bug == Bug::LastResponse;
                 let own = self.ballot(ctx.me(), roles.attempts);
-                // What is not an answer to the attempt under way is late.
+                // An answer to another attempt than the current one is late.
                 if Some(ballot) == own {
                     roles.proposer.prepare_response(ctx, assignment, from, Promise { ballot, accepted }, trust_last);
                 }
@@ -218,7 +218,7 @@ impl Protocol for Paxos {
         self.quorum
     }
 
-    /// Responses to the attempt under way are taken together, and so are votes for what is not chosen yet. Others are of no
+    /// Responses to the current attempt are taken together, and so are votes for values that are not chosen yet. Others are of no
     /// use, and stay where they are.
     fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
         let State::Running(roles) = state else { return Role::Alone };
@@ -296,7 +296,7 @@ impl Protocol for Paxos {
         Some(disk)
     }
 
-    /// The nodes of the same role. No message names a node but in its ballot and value, which are those of proposers.
+    /// The nodes of the same role. Messages name nodes only in ballots and values, which are those of proposers.
     fn interchangeable(&self, _nodes: u32) -> Vec<Vec<NodeId>> {
         self.assignment.interchangeable()
     }
@@ -308,7 +308,7 @@ impl Protocol for Paxos {
 
 impl Paxos {
     fn roles(&self, me: NodeId, disk: Disk) -> Roles {
-        // Who has nothing to propose has no attempts left.
+        // A node that proposes nothing has no attempts left.
         let attempts = if self.assignment.proposes(me) { disk.attempts } else { self.attempts };
         let proposer = if attempts < self.attempts { Proposer::Ready } else { Proposer::Done };
         Roles { attempts, proposer, acceptor: disk.acceptor, learner: Learner::default() }

@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use crate::role_assignment::RoleAssignment;
 use crate::{Ballot, Message, Promise, Proposal, Value};
 
-/// How far a proposer is with its last attempt.
+/// The phase of a proposer's last attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Proposer {
     /// The application may propose.
     Ready,
     /// Waits for a majority of promises.
     Collecting {
-        /// Who promised so far; where promises are counted, their numbers from 0 on.
+        /// The nodes that promised so far; if promises are counted, their numbers from 0 on.
         responders: BTreeSet<NodeId>,
-        /// The proposal of the highest ballot among what they accepted.
+        /// The proposal of the highest ballot among those that they accepted.
         highest: Option<Proposal>,
     },
     /// Asked for acceptance, or has nothing to propose: ignores responses.

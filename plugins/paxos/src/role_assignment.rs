@@ -1,4 +1,4 @@
-//! Which node plays which role, and what else differs between the two models.
+//! The role of each node, and the other differences between the two models.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use guest_sdk::{Context, NodeId, ParameterError, Parameters};
 
 use crate::{Ballot, Learner, Message, Proposal};
 
-/// Who plays which role.
+/// The roles of the nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct RoleAssignment {
-    /// How many nodes propose: the first ones.
+    /// The number of proposers: the first nodes.
     proposers: NodeId,
     acceptors: Range<NodeId>,
     learners: Range<NodeId>,
     model: Model,
 }
 
-/// Whose model it is.
+/// The origin of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Model {
-    /// Every node plays all roles and notes who has answered; an acceptor answers every Prepare that is not too low.
+    /// Every node plays all roles and notes the senders of answers; an acceptor answers every Prepare that is not too low.
     Lmc,
-    /// A node plays one role and counts answers; an acceptor answers a Prepare that is above what it promised.
+    /// A node plays one role and counts answers; an acceptor answers a Prepare above its promise.
     MpBasset,
 }
 
@@ -86,7 +86,7 @@ impl RoleAssignment {
         }
     }
 
-    /// What is noted of an answer after these: who has sent it, or that there is one more.
+    /// The note of a further answer: its sender, or its number.
     pub(crate) fn note(&self, noted: &BTreeSet<NodeId>, from: NodeId) -> NodeId {
         match self.model {
             Model::Lmc => from,

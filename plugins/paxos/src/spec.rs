@@ -1,4 +1,4 @@
-//! What Paxos claims, over what its nodes know.
+//! The claims of Paxos, over the knowledge of its nodes.
 
 use guest_sdk::Properties;
 

@@ -78,7 +78,7 @@ fn the_last_response_is_nine_events_from_a_violation() {
     assert_eq!(right.broken, None);
 }
 
-/// The second node accepted for the first, is reset, and promises the third what it no longer knows to be taken.
+/// The second node accepted for the first, is reset, and promises the third a ballot without knowing of its vote.
 fn reset_between(parameters: &[(&str, &str)]) -> Cluster<Paxos> {
     let mut cluster = live_state(parameters);
     cluster.reset(1);

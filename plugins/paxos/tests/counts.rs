@@ -23,7 +23,7 @@ fn one_proposal_among_three_running_nodes() {
 }
 
 /// A proposer takes two responses at once, and a learner two votes: the same enumeration with sets in place of single
-/// messages. What is left over stays in flight.
+/// messages. The other messages stay in flight.
 #[test]
 fn one_proposal_by_quorums() {
     let found = explore(&[("quorum", "on")]);

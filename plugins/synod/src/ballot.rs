@@ -1,14 +1,14 @@
-//! Ballots that are counted round a circle, so that there are finitely many.
+//! Ballots that are counted round a circle, so that their number is finite.
 
 use guest_sdk::NodeId;
 
 /// The number of an attempt. Proposer `p` of `P` has `p`, `P + p` and so on, up to the size of the circle.
 pub type Ballot = u32;
 
-/// How often each proposer can begin an attempt before its ballots are those that it had.
+/// The number of attempts of each proposer before its ballots repeat.
 const ROUNDS: u32 = 4;
 
-/// All ballots. Of two of them the one that is a few steps ahead is the higher one.
+/// All ballots. Of two ballots, the one that is a few steps ahead is higher.
 #[derive(Clone, Copy, Debug)]
 pub struct Circle {
     proposers: u32,
@@ -36,15 +36,15 @@ impl Circle {
     ///
     /// # Panics
     ///
-    /// They are further apart than a quarter of the circle: then it is open which one was first. As ballots move by a few steps at a
-    /// time, they are so before they could be taken for the wrong one.
+    /// If they are further apart than a quarter of the circle: then their order is open. As ballots move by a few steps at a
+    /// time, this happens before they could be confused.
     pub fn is_above(self, ballot: Ballot, other: Ballot) -> bool {
         let (ahead, quarter) = ((ballot + self.size() - other) % self.size(), self.size() / 4);
         assert!(ahead <= quarter || ahead >= self.size() - quarter, "ballots {ballot} and {other} are too far apart");
         (1..=quarter).contains(&ahead)
     }
 
-    /// The higher one, if there is a first one.
+    /// The higher one, if there is a known one.
     pub fn higher(self, known: Option<Ballot>, other: Ballot) -> Ballot {
         known.filter(|known| self.is_above(*known, other)).unwrap_or(other)
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: Lamport, "Paxos Made Simple", 2001, section 2.4, on progress. That no protocol of consensus is certain to end
 //! without an assumption on time is Fischer, Lynch, Paterson, "Impossibility of Distributed Consensus with One Faulty Process", JACM
-//! 32(2), 1985. See the README for what keeps the number of states finite.
+//! 32(2), 1985. The README explains the finite number of states.
 
 mod ballot;
 
@@ -13,34 +13,34 @@ use serde::{Deserialize, Serialize};
 
 pub use ballot::{Ballot, Circle};
 
-/// What is agreed on. Proposer `p` wants `100 + p`.
+/// The value to agree on. Proposer `p` wants `100 + p`.
 pub type Value = u32;
 
 /// The configuration of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Synod {
-    /// How many nodes propose: the first ones. The others are acceptors.
+    /// The number of proposers: the first nodes. The others are acceptors.
     proposers: u32,
     retries: bool,
     circle: Circle,
 }
 
-/// What nodes tell each other. Every question has one answer.
+/// The messages between nodes. Every question has one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Proposer to acceptors: promise to refuse lower ballots.
     Prepare(Ballot),
-    /// Acceptor to proposer: promised; what it has accepted last.
+    /// Acceptor to proposer: promised; the value that it has accepted last.
     Promised(Option<Value>),
     /// Proposer to acceptors: accept, unless you have promised not to.
     Accept(Ballot, Value),
     /// Acceptor to proposer: accepted.
     Accepted,
-    /// Acceptor to proposer: this ballot is promised, which is higher.
+    /// Acceptor to proposer: a higher ballot is promised.
     Refused(Ballot),
 }
 
-/// What can happen to a proposer without a message.
+/// The local events of a proposer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application wants a decision.
@@ -49,7 +49,7 @@ pub enum Local {
     Retry,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// One of the first nodes.
@@ -58,18 +58,18 @@ pub enum State {
     Acceptor(Acceptor),
 }
 
-/// How far a proposer is.
+/// The phase of a proposer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Proposer {
-    /// Its application wants nothing yet.
+    /// Its application has not asked for a decision yet.
     Ready,
     /// It has asked all acceptors under its ballot.
     Asking {
         /// The ballot of this attempt.
         ballot: Ballot,
-        /// What to accept; none while it asks for promises.
+        /// The value to accept; none while it asks for promises.
         proposal: Option<Value>,
-        /// Who has not answered yet.
+        /// The acceptors that have not answered yet.
         missing: BTreeSet<NodeId>,
         /// A value that an acceptor has accepted.
         found: Option<Value>,
@@ -85,7 +85,7 @@ pub enum Proposer {
     Decided(Value),
 }
 
-/// What an acceptor knows.
+/// The state of an acceptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Acceptor {
     /// Lower ballots are refused.
@@ -192,7 +192,7 @@ impl Protocol for Synod {
 }
 
 impl Synod {
-    /// Asks all acceptors, and waits for all answers: no message of an earlier attempt is on its way when the next one begins.
+    /// Asks all acceptors, and waits for all answers: no message of an earlier attempt is in flight when the next one begins.
     fn ask(&self, ctx: &mut Context<Message>, ballot: Ballot, proposal: Option<Value>) -> Proposer {
         let missing: BTreeSet<NodeId> = (self.proposers..ctx.nodes()).collect();
         let question = proposal.map_or(Message::Prepare(ballot), |value| Message::Accept(ballot, value));
@@ -200,14 +200,14 @@ impl Synod {
         Proposer::Asking { ballot, proposal, missing, found: None, overtaken_by: None }
     }
 
-    /// A proposer hears of an acceptor.
+    /// A proposer receives the answer of an acceptor.
     fn hear(&self, ctx: &mut Context<Message>, proposer: &mut Proposer, from: NodeId, answer: Message) {
         let Proposer::Asking { ballot, proposal, missing, found, overtaken_by } = proposer else {
             unreachable!("{answer:?} answers nothing in {proposer:?}")
         };
         missing.remove(&from);
         match answer {
-            // What is chosen has been accepted by all, so they all say the same. If they do not, nothing is, and any value will do.
+            // All acceptors have accepted a chosen value, so their answers agree. If they differ, none is chosen, and any value will do.
             Message::Promised(accepted) => *found = accepted.or(*found),
             Message::Refused(by) => *overtaken_by = Some(self.circle.higher(*overtaken_by, by)),
             _ => {}
@@ -221,7 +221,7 @@ impl Synod {
         }
     }
 
-    /// What an acceptor says to a question.
+    /// The answer of an acceptor to a question.
     fn answer(&self, acceptor: &mut Acceptor, question: Message) -> Message {
         let (Message::Prepare(ballot) | Message::Accept(ballot, _)) = question else {
             unreachable!("{question:?} is not for acceptors")
@@ -252,9 +252,9 @@ mod tests {
         Cluster::new(nodes, parameters).expect("the parameters fit")
     }
 
-    /// In each of two phases the question to an acceptor is on its way, or its answer, or it has answered: 3^A states for A
-    /// acceptors, without the one that is the beginning of what follows; before and after them one each. Each of the A acceptors has two
-    /// steps in each phase, whatever the others have done.
+    /// In each of two phases the question to an acceptor is in flight, or its answer, or it has answered: 3^A states for A
+    /// acceptors, without the one at the beginning of the next phase; before and after them one each. Each of the A acceptors has two
+    /// steps in each phase, in any state of the others.
     #[test]
     fn one_proposer_decides() {
         for acceptors in [1, 2] {
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// A comparison of ballots that are too far apart would panic. This enumeration is what the scenarios are compared with; the host shares
+    /// A comparison of ballots that are too far apart would panic. The scenarios are compared with this enumeration; the host shares
     /// no code with it.
     #[test]
     fn two_proposers_agree_and_the_circle_is_large_enough() {
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!((cluster.check(), cluster.holds("served")), (Ok(()), Ok(())));
     }
 
-    /// Each proposer asks for a promise after the other one has got its own and before it asks for acceptance. After four rounds the
+    /// Each proposer asks for a promise after the other one has received its own and before it asks for acceptance. After four rounds the
     /// ballots are those of the beginning.
     #[test]
     fn two_proposers_can_interrupt_each_other_for_ever() {
