@@ -17,7 +17,7 @@ pub(crate) fn stand(ctx: &mut Context<Message>, state: &mut State) {
     lead_if_elected(ctx, state);
 }
 
-/// A later term ends what the node does in its own.
+/// A later term ends the role of the node in its own.
 pub(crate) fn observe_term(state: &mut State, term: Term) {
     if term > state.term {
         enter(state, term);

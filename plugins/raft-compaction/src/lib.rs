@@ -8,7 +8,7 @@
 //! | `log` | the log behind a snapshot |
 //! | `election` | votes and leaders |
 //! | `replication` | the leader's log and snapshot become those of the others |
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod election;
 mod log;
@@ -32,12 +32,12 @@ pub struct RaftCompaction {
     commands: u32,
     /// Heartbeats of a leader in its term.
     heartbeats: u32,
-    /// How many entries a snapshot takes from the log at least; 0: no node compacts its log.
+    /// The minimum number of entries that a snapshot takes from the log; 0: no node compacts its log.
     compact_after: Index,
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -49,11 +49,11 @@ enum Bug {
     SnapshotTerm,
     /// A follower that loads a snapshot loses the entries behind it.
     SnapshotDropsLog,
-    /// A leader commits whatever a majority has, also entries of older terms.
+    /// A leader commits every entry that a majority has, also entries of older terms.
     CommitOlderTerm,
 }
 
-/// What nodes tell each other. Each message has the sender's term; a later one ends what the receiver does in its own.
+/// The messages between nodes. Each one has the sender's term; a later term ends the receiver's role in its own.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Candidate to all others: vote for me.
@@ -77,39 +77,39 @@ pub enum Message {
         /// The rest of its log.
         append: Append,
     },
-    /// Leader to a node that lacks what the leader's log no longer has.
+    /// Leader to a node that lacks entries that the leader's log no longer has.
     Install {
         /// The leader's term.
         term: Term,
-        /// What it has done.
+        /// The leader's snapshot.
         snapshot: Snapshot,
     },
     /// The answer to both.
     Appended {
         /// The follower's term.
         term: Term,
-        /// How the follower's log is now.
+        /// The state of the follower's log.
         result: Appended,
     },
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// No leader was heard of for too long.
+    /// No message of a leader has arrived for too long.
     Timeout,
-    /// The leader sends what others lack again.
+    /// The leader sends missing entries to the others again.
     Heartbeat,
-    /// The application asks the leader for something.
+    /// The application gives the leader a command.
     Command,
-    /// The snapshot takes the place of what is committed.
+    /// The snapshot replaces the committed entries.
     Compact,
 }
 
-/// What a node does in its term.
+/// The role of a node in its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// Votes, and keeps what a leader sends.
+    /// Votes, and stores the entries of a leader.
     Follower,
     /// Wants to lead.
     Candidate {
@@ -127,7 +127,7 @@ pub enum Role {
     },
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// Its term.
@@ -142,18 +142,18 @@ pub struct State {
     pub commit: Index,
     /// The committed entries: the state of the application.
     pub done: Vec<Entry>,
-    /// What it does.
+    /// Its role.
     pub role: Role,
 }
 
 impl State {
-    /// What was done up to the base of the log.
+    /// The entries applied up to the base of the log.
     fn snapshot(&self) -> &[Entry] {
         &self.done[..self.log.base().index as usize]
     }
 }
 
-/// What survives a reset.
+/// The durable state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// The node's term.
@@ -164,7 +164,7 @@ pub struct Disk {
     pub voted_for: Option<NodeId>,
     /// The entries behind the snapshot.
     pub log: Log,
-    /// What was done up to the base of the log.
+    /// The entries applied up to the base of the log.
     pub snapshot: Vec<Entry>,
 }
 
@@ -269,7 +269,7 @@ impl Protocol for RaftCompaction {
     }
 }
 
-/// A follower takes what the leader of its term sends, and answers. A leader of the same term does not: there are two, which the properties say.
+/// A follower handles a message of its term's leader, and answers. Another leader of that term does not: the properties report two.
 fn follow(
     ctx: &mut Context<Message>,
     state: &mut State,

@@ -1,12 +1,12 @@
-//! Log replication: the leader's log becomes that of the others, entries that a majority has are committed, and a follower that lacks what
-//! the leader's log no longer has gets the snapshot.
+//! Log replication: the leader's log becomes that of the others, entries that a majority has are committed, and a follower that lacks
+//! entries that the leader's log no longer has gets the snapshot.
 
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::{Bug, Entry, Index, Log, Mark, Message, Role, State};
 
-/// What a leader knows about the log of another node.
+/// The knowledge of a leader about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Progress {
     /// The first entry to send.
@@ -26,7 +26,7 @@ pub struct Append {
     pub commit: Index,
 }
 
-/// What a leader has done up to the base of its log.
+/// The entries that a leader has applied up to the base of its log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Snapshot {
     /// The last entry in it.
@@ -58,7 +58,7 @@ pub(crate) fn command(ctx: &mut Context<Message>, state: &mut State, bug: Bug) {
     advance_commit(ctx, state, bug);
 }
 
-/// A leader sends every follower what it lacks, and what is committed; also what is on its way already.
+/// A leader sends every follower its missing entries, and the commit index; also entries that are in flight already.
 pub(crate) fn heartbeat(ctx: &mut Context<Message>, state: &mut State, bug: Bug) {
     let Role::Leader { followers, heartbeats, .. } = &mut state.role else { return };
     *heartbeats += 1;
@@ -95,10 +95,10 @@ pub(crate) fn append(state: &mut State, append: &Append, bug: Bug) -> Appended {
     if bug == Bug::PreviousZero && prev.index == 0 && compacted > 0 {
         entries.iter().for_each(|entry| log.push(*entry));
     } else if let Some(rest) = entries.get(compacted as usize..) {
-        // What the snapshot has is committed, and so the same in both logs.
+        // Entries in the snapshot are committed, and so the same in both logs.
         log.replace_after(prev.index + compacted, rest);
     }
-    // The message has all entries of the leader from `prev` on, so what the follower has up to `commit` is the leader's.
+    // The message has all entries of the leader from `prev` on, so the follower's entries up to `commit` are the leader's.
     let commit = (*commit).min(state.log.last().index);
     commit_up_to(state, commit);
     Appended::Matched(prev.index + entries.len() as Index)
@@ -134,7 +134,7 @@ pub(crate) fn appended(ctx: &mut Context<Message>, state: &mut State, from: Node
                 send(ctx, state, from, bug);
             }
         }
-        // An answer to an older message, which another one has answered meanwhile, says nothing new.
+        // An answer to an older message, which another one has answered meanwhile, is no news.
         Appended::Missing(index) if index + 1 == progress.next && progress.matched < index => {
             progress.next = index;
             send(ctx, state, from, bug);

@@ -1,4 +1,4 @@
-//! What must hold: what clients and disks can notice. A log that differs is no harm as long as no node has done what is in it.
+//! The properties: effects that clients and disks can notice. A log that differs is no harm as long as no node has applied its entries.
 
 use guest_sdk::{Properties, ready_made};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub(crate) fn properties(claims: &mut Properties<RaftCompaction>) {
         |_, state| fallen(state),
         |Fallen { term, latest }| Err(format!("is in term {term} after term {latest}")),
     );
-    // No two nodes have done different entries at one place.
+    // No two nodes have applied different entries at one place.
     ready_made::logs_agree(claims.always("state-machine-safety"), |_, state| {
         Some(state.done.clone()).filter(|done| !done.is_empty())
     });

@@ -10,7 +10,7 @@ fn cluster(parameters: &[(&str, &str)]) -> Nodes {
     Cluster::new(3, parameters).expect("the parameters are known")
 }
 
-/// Delivers the newest message of one node to another: what a lossy network has left of those that were sent again.
+/// Delivers the newest message of one node to another: the one of several retransmissions that a lossy network has left.
 fn deliver(cluster: &mut Nodes, from: NodeId, to: NodeId) {
     let is_between = |flight: &InFlight<Message>| flight.from == from && flight.to == to;
     let newest = cluster.in_flight().iter().rposition(is_between).expect("a message is in flight");
@@ -59,7 +59,7 @@ fn base(cluster: &Nodes, node: NodeId) -> u32 {
     cluster.state(node).log.base().index
 }
 
-/// Node 0 takes two commands in term 1 that node 1 gets, commits them and compacts its log.
+/// Node 0 takes two commands in term 1, sends them to node 1, commits them and compacts its log.
 fn two_commands(cluster: &mut Nodes) {
     elect(cluster, 0, &[1]);
     cluster.happen(0, "command");
@@ -109,7 +109,7 @@ fn commands_heartbeats_and_terms_are_bounded() {
     assert_eq!(cluster.local_events(2).len(), 1);
 }
 
-/// The first message arrives again after node 1 has compacted what is in it. 19 events.
+/// The first message arrives again after node 1 has compacted its entries. 19 events.
 #[test]
 fn a_repeated_message_adds_nothing() {
     let third = |bug| {
@@ -191,7 +191,7 @@ fn entries_behind_a_snapshot_stay() {
         cluster.happen(0, "command");
         ask(&mut cluster, 0, 1);
         cluster.happen(0, "command");
-        // Of the second and the third entry node 1 gets the second alone, node 2 both.
+        // Of the second and the third entry node 1 receives the second alone, node 2 both.
         let second = cluster.in_flight().iter().rposition(|flight| flight.to == 1).expect("the second entry");
         let second = cluster.in_flight()[second].message.clone();
         cluster.happen(0, "command");

@@ -1,7 +1,7 @@
 //! Raft: elections and log replication. Term, vote and log are on disk; there are no snapshots and no changes of membership.
 //!
 //! Source: Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm", USENIX ATC 2014, the extended version;
-//! figure 2 is the algorithm, figure 3 what must hold (`spec.rs`).
+//! figure 2 is the algorithm, figure 3 has the properties (`spec.rs`).
 
 mod election;
 mod log;
@@ -26,7 +26,7 @@ pub struct Raft {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -36,15 +36,15 @@ enum Bug {
     TermNotPersisted,
     /// A vote is sent first and written later.
     AnswerBeforeWrite,
-    /// A leader commits whatever a majority has, also entries of older terms.
+    /// A leader commits every entry that a majority has, also entries of older terms.
     CommitOlderTerm,
-    /// Votes go to candidates whose log is behind, too.
+    /// Votes also go to candidates whose log is behind.
     NoLogCheck,
     /// A leader does not go back in its log for a node that lacks more than the last entries.
     NoBacktrack,
 }
 
-/// What nodes tell each other. Each message has the sender's term.
+/// The messages between nodes. Each one has the sender's term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Candidate to all others: vote for me.
@@ -72,30 +72,30 @@ pub enum Message {
     Appended {
         /// The follower's term; a later one than the leader's ends its rule.
         term: Term,
-        /// How the follower's log is now.
+        /// The state of the follower's log.
         result: Appended,
     },
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// Nothing was heard of a leader for too long.
+    /// The node has not heard of a leader for too long.
     Timeout,
-    /// The application asks the leader for something.
+    /// The application gives the leader a command.
     Command,
-    /// The vote gets to the disk, late.
+    /// The vote reaches the disk, late.
     Write,
 }
 
-/// What a node does in its term.
+/// The role of a node in its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// Votes, and keeps what a leader sends.
+    /// Votes, and stores the entries of a leader.
     Follower,
     /// Wants to lead.
     Candidate {
-        /// Who has voted for it, itself included.
+        /// The nodes that have voted for it, itself included.
         votes: BTreeSet<NodeId>,
     },
     /// Takes commands and replicates them.
@@ -105,12 +105,12 @@ pub enum Role {
     },
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// The latest term that it has heard of.
     pub term: Term,
-    /// Who has its vote in this term.
+    /// The node that has its vote in this term.
     pub voted_for: Option<NodeId>,
     /// Whether the disk does not yet know of this vote; only with the bug `answer-before-write`.
     pub is_vote_unwritten: bool,
@@ -118,11 +118,11 @@ pub struct State {
     pub log: Log,
     /// Up to here the log is final.
     pub commit: Index,
-    /// What it does.
+    /// Its role.
     pub role: Role,
 }
 
-/// What survives a reset. Which entries are committed is found out again.
+/// The durable state. The node learns again which entries are committed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
     /// The latest term.
@@ -215,7 +215,7 @@ impl Protocol for Raft {
         })
     }
 
-    /// All nodes: none is special, and what they say names nodes in commands only.
+    /// All nodes: none is special, and messages name nodes in commands only.
     fn interchangeable(&self, nodes: u32) -> Vec<Vec<NodeId>> {
         vec![(0..nodes).collect()]
     }

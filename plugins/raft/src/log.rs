@@ -9,12 +9,12 @@ pub type Term = u32;
 /// A place in the log.
 pub type Index = u32;
 
-/// What the application wants to be done, and since when.
+/// A command of the application, with its term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     /// The term of the leader that took it.
     pub term: Term,
-    /// What is to be done: "who took me". So entries of two leaders differ even if both think that it is their term.
+    /// The command: the number of the node that took it. So entries of two leaders differ even if both think that it is their term.
     pub command: NodeId,
 }
 
@@ -27,7 +27,7 @@ pub struct Mark {
     pub index: Index,
 }
 
-/// Entries in the order in which they are to be done.
+/// Entries in the order of their execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Log(Vec<Entry>);
 
@@ -56,7 +56,7 @@ impl Log {
         &self.0[..self.0.len().min(index as usize)]
     }
 
-    /// How many entries a term has.
+    /// The number of entries of a term.
     pub fn of_term(&self, term: Term) -> usize {
         self.0.iter().filter(|entry| entry.term == term).count()
     }
@@ -65,8 +65,8 @@ impl Log {
         self.0.push(entry);
     }
 
-    /// Puts entries behind a place. What is there already stays, since an older message may come late; what contradicts
-    /// them goes, with all behind it.
+    /// Puts entries behind a place. Known entries stay, since an older message may arrive late; an entry that contradicts
+    /// them is removed, with all behind it.
     pub(crate) fn replace_after(&mut self, index: Index, entries: &[Entry]) {
         for (place, entry) in (index as usize..).zip(entries) {
             if self.0.get(place).is_some_and(|known| known.term != entry.term) {

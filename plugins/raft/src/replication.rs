@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bug, Entry, Index, Mark, Message, Role, State, Term};
 
-/// What a leader knows about the log of another node.
+/// The knowledge of a leader about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Progress {
     /// The first entry to send.
@@ -19,22 +19,22 @@ pub struct Progress {
 pub struct Append {
     /// The place before the first entry. The follower must have the same entry there.
     pub prev: Mark,
-    /// What follows in the leader's log.
+    /// The following entries of the leader's log.
     pub entries: Vec<Entry>,
-    /// What the leader has committed.
+    /// The last index that the leader has committed.
     pub commit: Index,
 }
 
-/// What came of an [`Append`].
+/// The result of an [`Append`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Appended {
     /// The follower's log is the leader's up to here.
     Matched(Index),
-    /// The follower has not this entry, or another one there.
+    /// The follower lacks this entry, or has another one there.
     Missing(Index),
 }
 
-/// The application wants something to be done.
+/// The application gives a command.
 pub(crate) fn command(ctx: &mut Context<Message>, state: &mut State, bug: Bug) {
     state.log.push(Entry { term: state.term, command: ctx.me() });
     send_to_all(ctx, state);
@@ -47,7 +47,7 @@ pub(crate) fn append(ctx: &mut Context<Message>, state: &mut State, leader: Node
     if term == state.term && matches!(state.role, Role::Candidate { .. }) {
         state.role = Role::Follower;
     }
-    // An own leader of this term: there are two, which the properties say.
+    // Another leader of this term: there are two, as the properties report.
     if matches!(state.role, Role::Leader { .. }) {
         return;
     }
@@ -82,7 +82,7 @@ pub(crate) fn appended(
             advance_commit(ctx, state, bug);
         }
         Appended::Missing(_) if bug == Bug::NoBacktrack => {}
-        // An answer to an older message, which another one has answered meanwhile, says nothing new.
+        // An answer to an older message, which another one has answered meanwhile, is no news.
         Appended::Missing(index) if index + 1 == progress.next && progress.matched < index => {
             progress.next = index;
             send(ctx, state, follower);
@@ -91,7 +91,7 @@ pub(crate) fn appended(
     }
 }
 
-/// Sends every other node what it lacks as far as the leader knows, and what is committed.
+/// Sends every other node its missing entries, as far as the leader knows, and the commit index.
 pub(crate) fn send_to_all(ctx: &mut Context<Message>, state: &State) {
     let Role::Leader { followers } = &state.role else { return };
     followers.keys().for_each(|node| send(ctx, state, *node));

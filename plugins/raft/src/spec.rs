@@ -1,11 +1,11 @@
-//! What must hold: the guarantees of figure 3 of the Raft paper, over views of the nodes.
+//! The properties: the guarantees of figure 3 of the Raft paper, over views of the nodes.
 
 use guest_sdk::{NodeId, Properties, ready_made};
 use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Raft, Role, State, Term};
 
-/// What leader completeness reads of a node: all that it does not mention is left out, to have few views.
+/// The parts of a node that leader completeness reads: all others are left out, to have few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Knowledge {
     term: Term,
@@ -44,8 +44,8 @@ fn committed(state: &State) -> Vec<Entry> {
     state.log.up_to(state.commit).to_vec()
 }
 
-/// How many entries a leader has taken in its term and does not know to be committed. It owes nothing for older ones: the leader that
-/// took them leads no more, and has told no node that they are safe.
+/// The number of entries that a leader has taken in its term and does not know to be committed. It owes nothing for older ones: the
+/// leader that took them leads no more, and has told no node that they are safe.
 fn uncommitted(state: &State) -> usize {
     let is_open = |entry: &&Entry| entry.term == state.term;
     leads(state).map_or(0, |_| state.log.after(state.commit).iter().filter(is_open).count())
@@ -71,7 +71,7 @@ fn log_matching(one: (NodeId, &Vec<Entry>), other: (NodeId, &Vec<Entry>)) -> Res
     }
 }
 
-/// A leader has what was committed in its term or before. A node commits in its own term or before, so it is enough to
+/// A leader has the entries committed in its term or before. A node commits in its own term or before, so it is enough to
 /// look at the nodes whose term is not after the leader's.
 fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
     for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {

@@ -8,7 +8,7 @@ fn cluster(parameters: &[(&str, &str)]) -> Cluster<Raft> {
     Cluster::new(3, parameters).expect("the parameters are known")
 }
 
-/// Delivers the newest message of one node to another: what a lossy network has left of those that were sent again.
+/// Delivers the newest message of one node to another: the one of several retransmissions that a lossy network has left.
 fn deliver(cluster: &mut Cluster<Raft>, from: NodeId, to: NodeId) {
     let is_between = |flight: &InFlight<Message>| flight.from == from && flight.to == to;
     let newest = cluster.in_flight().iter().rposition(is_between).expect("a message is in flight");
@@ -157,7 +157,7 @@ fn a_vote_that_is_forgotten_is_given_twice() {
     }
 }
 
-/// What tells the three apart, first part: only a reset between answer and write loses a vote that is written late.
+/// The difference between the three, first part: only a reset between answer and write loses a vote that is written late.
 #[test]
 fn a_vote_that_is_written_survives() {
     let cluster = asked_twice(&[("bug", "answer-before-write")], |cluster| cluster.happen(1, "write"));
@@ -202,7 +202,7 @@ fn who_lacks_a_committed_entry_gets_no_vote() {
     }
 }
 
-/// A message of an older time takes nothing away from the log.
+/// A late message removes nothing from the log.
 #[test]
 fn an_old_append_does_not_shorten_the_log() {
     let mut cluster = cluster(&[]);
@@ -231,7 +231,7 @@ fn a_leader_owes_what_it_has_taken() {
     assert_eq!(other.holds("answered"), Ok(()));
 }
 
-/// Node 0 has an entry of term 1 that no other node has, and leads again in term 3: node 1 lacks what comes before the new entry.
+/// Node 0 has an entry of term 1 that no other node has, and leads again in term 3: node 1 lacks the entries before the new one.
 #[test]
 fn a_leader_that_does_not_go_back_commits_nothing() {
     for (bug, is_committed) in [("none", true), ("no-backtrack", false)] {
