@@ -1,4 +1,4 @@
-//! BrokenTree: a tree of bounded degree below a given root, whose nodes move below siblings and grandparents when they are asked to.
+//! BrokenTree: a tree of bounded degree below a given root, whose nodes move below siblings and grandparents on request.
 //!
 //! Source: Killian, Anderson, Jhala and Vahdat, "Life, Death, and the Critical Transition: Finding Liveness Bugs in Systems Code", NSDI
 //! 2007, and its report on the mistakes BT1 and BT2. The protocol is a simplification of Overcast that is wrong as it stands; here one
@@ -6,7 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod spec;
 
@@ -25,11 +25,11 @@ pub struct BrokenTree {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// BT1: a node that sends Join is asked first whether it takes the joiner, and does not notice that this is itself.
+    /// BT1: a node that sends Join first considers taking the joiner itself, and does not notice that it is the joiner.
     SelfJoin,
     /// BT2: all nodes are asked to move, and do so at the same time.
     MoveTogether,
@@ -37,10 +37,10 @@ enum Bug {
     MoveTogetherGuarded,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Take this node as a child, or pass it on.
+    /// Take this node as a child, or forward it.
     Join(NodeId),
     /// The sender has taken the receiver as a child.
     JoinReply,
@@ -59,14 +59,14 @@ pub enum Message {
     Done,
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The root's timer.
     Reorganize,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
@@ -75,9 +75,9 @@ pub struct State {
     pub parent: Option<NodeId>,
     /// Its children.
     pub children: BTreeSet<NodeId>,
-    /// The node that it has asked to take it, while it moves.
+    /// The node that it has asked for a place, while it moves.
     pub target: Option<NodeId>,
-    /// At the root: how often it may still ask for moves without knowing that the last one is over.
+    /// At the root: the number of times that it may still ask for moves without knowing that the last one is over.
     pub rounds: u8,
 }
 

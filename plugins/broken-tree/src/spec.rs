@@ -1,4 +1,4 @@
-//! What must hold: no loops, and in the end one tree in which parents and children agree.
+//! The properties: no loops, and in the end one tree in which parents and children agree.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What single executions do, and small counts.
+//! Single executions, and small counts.
 
 use broken_tree::BrokenTree;
 use guest_sdk::test::Cluster;
@@ -12,7 +12,7 @@ fn tree(nodes: u32, parameters: &[(&str, &str)]) -> Cluster<BrokenTree> {
 
 /// On a network without order, in the order of their first visit: Join in flight; JoinReply in flight; joined; JoinReply and the question
 /// in flight; joined and the question in flight; the question was first, which is ignored, and JoinReply is in flight; Done in flight;
-/// joined and the root waits for ever. 1, 2, 1, 2, 1, 1, 1 and 0 things can happen in these states.
+/// joined and the root waits for ever. 1, 2, 1, 2, 1, 1, 1 and 0 events are possible in these states.
 #[test]
 fn two_nodes_have_eight_states() {
     let found = Cluster::<BrokenTree>::new(2, &[]).expect("two nodes fit").explore(100);

@@ -1,13 +1,13 @@
-//! What is wrong on purpose, in any combination.
+//! Deliberate mistakes, in any combination.
 
 use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// A difference that the transport refuses counts as told.
+    /// A difference that the transport refuses counts as announced.
     Cleared,
-    /// A difference that was refused is sent later, and then all that has arrived meanwhile counts as told, too.
+    /// A difference that was refused is sent later, and then all blocks that have arrived meanwhile count as announced, too.
     Stale,
     /// Announcements to a receiver still count when it has opened a new connection.
     Kept,

@@ -1,5 +1,5 @@
-//! Bullet': nodes of a mesh tell each other which blocks of a file they have, by differences to what they have told already, and ask
-//! for the rarest of those that they miss.
+//! Bullet': nodes of a mesh announce their blocks of a file to each other, by differences to earlier announcements, and ask
+//! for the rarest of their missing blocks.
 //!
 //! Sources: Kostić and others, "Maintaining high bandwidth under dynamic network conditions", USENIX ATC 2005; Yabandeh, "Model
 //! Checking of Distributed Algorithm Implementations", EPFL thesis 4858, 2011, section 3.6, for the mistake. The README says where
@@ -7,8 +7,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bugs` | what is wrong on purpose |
-//! | `spec` | what must hold |
+//! | `bugs` | deliberate mistakes |
+//! | `spec` | the properties |
 
 mod bugs;
 mod spec;
@@ -28,12 +28,12 @@ pub struct BulletPrime {
     bugs: Bugs,
 }
 
-/// Which nodes ask which other ones to be their senders.
+/// The nodes that each node asks to be its senders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mesh {
-    /// Each node the one before it.
+    /// Each node asks the one before it.
     Line,
-    /// Each node but the source all others.
+    /// Each node except the source asks all others.
     Full,
 }
 
@@ -46,7 +46,7 @@ pub type Blocks = BTreeSet<Block>;
 /// The number of a peering, counted by the receiver, also over its resets.
 pub type Session = u8;
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Receiver to sender: tell me what you have.
@@ -61,12 +61,12 @@ pub enum Message {
     Data(Session, Block),
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// It asks a node to be its sender.
     Peer(NodeId),
-    /// It tells a receiver what is new.
+    /// It announces its new blocks to a receiver.
     Tell(NodeId),
     /// It asks for the rarest block, or one of them.
     Request,
@@ -74,14 +74,14 @@ pub enum Local {
     Serve(NodeId),
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
     pub me: NodeId,
     /// The blocks that it has.
     pub blocks: Blocks,
-    /// How many peerings it has begun.
+    /// The number of peerings that it has begun.
     pub sessions: Session,
     /// Its senders.
     pub senders: BTreeMap<NodeId, Sender>,
@@ -96,9 +96,9 @@ pub struct State {
 pub struct Sender {
     /// The peering.
     pub session: Session,
-    /// The blocks that it has, as far as it has told.
+    /// The blocks that it has announced.
     pub view: Blocks,
-    /// How many differences have arrived. Nothing but the specification reads it.
+    /// The number of differences received. Only the specification reads it.
     pub received: u8,
 }
 
@@ -107,11 +107,11 @@ pub struct Sender {
 pub struct Receiver {
     /// The peering.
     pub session: Session,
-    /// The shadow file map: the blocks that it was not told of.
+    /// The shadow file map: the blocks not yet announced to it.
     pub shadow: Blocks,
     /// A difference that was refused; the mistake `stale` sends it later as it was.
     pub refused: Option<Blocks>,
-    /// How many differences were sent. Nothing but the specification reads it.
+    /// The number of differences sent. Only the specification reads it.
     pub sent: u8,
     /// The blocks that it has asked for.
     pub wanted: Blocks,
@@ -224,12 +224,12 @@ impl Protocol for BulletPrime {
             return;
         }
         if let Some(receiver) = state.receivers.remove(&peer) {
-            // It need not have heard of the error.
+            // The peer need not have heard of the error.
             ctx.send(peer, Message::Unknown(receiver.session));
         }
     }
 
-    /// How many peerings were begun: the blocks are in memory.
+    /// The number of peerings begun: the blocks are in memory.
     fn persist(&self, state: &State) -> Option<Session> {
         Some(state.sessions)
     }
@@ -259,7 +259,7 @@ impl BulletPrime {
         state.receivers.insert(from, Receiver { session, shadow, refused: None, sent: 0, wanted: Blocks::new() });
     }
 
-    /// Tells a receiver what is new, if the transport takes it.
+    /// Announces the new blocks to a receiver, if the transport takes the message.
     fn tell(&self, ctx: &mut Context<Message>, state: &mut State, node: NodeId) {
         let receiver = state.receivers.get_mut(&node).expect("it is a receiver");
         let difference = receiver.refused.take().unwrap_or_else(|| receiver.shadow.clone());
@@ -297,7 +297,7 @@ fn rarest(state: &State) -> Vec<Block> {
     holders.into_iter().filter(|(_, count)| Some(*count) == fewest).map(|(block, _)| block).collect()
 }
 
-/// What a sender has told counts no more, and what it was asked for will not come.
+/// The sender's announcements are void, and the blocks requested from it will not arrive.
 fn lose_sender(state: &mut State, node: NodeId) {
     state.senders.remove(&node);
     state.requested.retain(|_, sender| *sender != node);

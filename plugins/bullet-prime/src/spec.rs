@@ -1,4 +1,4 @@
-//! What must hold. Shares no function with the protocol but the reading of a state.
+//! The properties. They share no function with the protocol except the reading of a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::{Block, Blocks, BulletPrime, Session};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Maps {
     blocks: Blocks,
-    /// For each receiver its session, what it was not told, and how many differences were sent to it.
+    /// For each receiver its session, the blocks not announced to it, and the number of differences sent to it.
     shadows: BTreeMap<NodeId, (Session, Blocks, u8)>,
-    /// For each sender the session, what it has told, and in how many differences.
+    /// For each sender the session, its announced blocks, and the number of differences with them.
     views: BTreeMap<NodeId, (Session, Blocks, u8)>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn properties(claims: &mut Properties<BulletPrime>) {
     );
 }
 
-/// Where no difference is on its way, a receiver knows what its sender has, but for what the sender notes as not told.
+/// If no difference is in flight, a receiver knows the blocks of its sender, except those that the sender has not announced.
 fn file_maps(nodes: &[&Maps]) -> Result<(), String> {
     for (receiver, maps) in (0..).zip(nodes) {
         for (sender, (session, view, received)) in &maps.views {

@@ -1,4 +1,4 @@
-//! What single executions do, and where each mistake shows. `none` is the protocol without a mistake, on the same way.
+//! Single executions, and the effect of each mistake. `none` is the protocol without a mistake, on the same path.
 
 use bullet_prime::{BulletPrime, Message};
 use guest_sdk::test::Cluster;
@@ -17,7 +17,7 @@ fn peered(nodes: u32, bug: &str) -> Cluster<BulletPrime> {
     cluster
 }
 
-/// Everything that can happen, in some order, until nothing can.
+/// Executes possible events, in some order, until none is left.
 fn run(cluster: &mut Cluster<BulletPrime>) {
     loop {
         cluster.settle();
@@ -128,7 +128,7 @@ fn blocks_announced_over_an_old_connection_do_not_count() {
     }
 }
 
-/// A sender that does not know a receiver says so, and the receiver restarts.
+/// A sender that does not know a receiver replies so, and the receiver restarts.
 #[test]
 fn who_was_started_again_is_asked_again() {
     let mut cluster = peered(3, "none");

@@ -7,7 +7,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `ring` | places on the ring, and the successor list |
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod ring;
 mod spec;
@@ -24,20 +24,20 @@ use ring::Ring;
 #[derive(Clone, Copy, Debug)]
 pub struct Chord {
     ring: Ring,
-    /// The node that begins the ring, and that all others ask.
+    /// The node that begins the ring, and that all other nodes ask.
     contact: NodeId,
     early: u8,
     bugs: Mistakes<Bug>,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     /// CH1: a node sends UpdatePredecessor to itself, and believes it.
     OwnPredecessor,
-    /// CH2: who learns of successors does not check whether one of them is its predecessor.
+    /// CH2: a node that learns of successors does not check whether one of them is its predecessor.
     StalePredecessor,
-    /// CH3: requests that wait are kept as often as they come.
+    /// CH3: waiting requests are kept in as many copies as arrive.
     UnboundedQueue,
     /// A node that has a new successor does not tell it.
     SilentStabilization,
@@ -55,7 +55,7 @@ impl Mistake for Bug {
     ];
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// To the contact, and on along the ring: who comes before this node?
@@ -80,7 +80,7 @@ pub enum Message {
     Remove,
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application joins the ring.
@@ -91,7 +91,7 @@ pub enum Local {
     Stabilize,
 }
 
-/// How far a node is.
+/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// It has not begun to join.
@@ -105,12 +105,12 @@ pub enum Phase {
     Joined,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
     pub me: NodeId,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
     /// The node before it on the ring; itself if it is alone, none if it does not know.
     pub predecessor: Option<NodeId>,
@@ -120,7 +120,7 @@ pub struct State {
     pub waiting: Vec<NodeId>,
     /// Whether the successor has not answered GetPredecessor.
     pub is_asking: bool,
-    /// How often a timer may still fire before the answer that it waits for is there or lost.
+    /// The number of times that a timer may still fire before its answer has arrived or is lost.
     pub early: u8,
 }
 
@@ -222,7 +222,7 @@ impl Protocol for Chord {
         self.forget(ctx, state, peer);
     }
 
-    /// The nodes before and behind it, those that wait for it, and the contact, which it asks to get on the ring.
+    /// The nodes before and behind it, those that wait for it, and the contact, which lets it join the ring.
     fn neighbours(&self, _: Place, state: &State) -> Option<Vec<NodeId>> {
         let contact = (state.phase != Phase::Joined).then_some(self.contact);
         let others = state.predecessor.iter().chain(&state.successors).chain(&state.waiting).copied();
@@ -243,7 +243,7 @@ impl Chord {
     fn find_predecessor(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, node: NodeId) {
         if state.phase != Phase::Joined {
             if node != from {
-                // It was on the ring once, and is not any more.
+                // It was on the ring once, but has left it.
                 ctx.send(from, Message::Remove);
             }
             let is_new = !state.waiting.contains(&node);
@@ -255,7 +255,7 @@ impl Chord {
         self.answer(ctx, state, node);
     }
 
-    /// Answers, or passes on to the last successor before the node.
+    /// Answers, or forwards the question to the last successor before the node.
     fn answer(&self, ctx: &mut Context<Message>, state: &State, node: NodeId) {
         let before = |other: &&NodeId| self.ring.is_between(state.me, **other, node);
         match state.successors.iter().rev().find(before) {
@@ -332,7 +332,7 @@ impl Chord {
         }
     }
 
-    /// A node is gone. Who knows no other one joins again.
+    /// A node is gone. A node that knows no other one joins again.
     fn forget(&self, ctx: &mut Context<Message>, state: &mut State, peer: NodeId) {
         if state.phase != Phase::Joined || peer == state.me {
             return;

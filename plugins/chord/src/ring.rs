@@ -19,7 +19,7 @@ impl Ring {
         node * self.identifiers / self.nodes
     }
 
-    /// The way from one node to another, in identifiers; once around from a node to itself.
+    /// The distance from one node to another, in identifiers; once around from a node to itself.
     fn distance(&self, from: NodeId, to: NodeId) -> u32 {
         let (from, to) = (self.identifier(from), self.identifier(to));
         match (to + self.identifiers - from) % self.identifiers {
@@ -44,7 +44,7 @@ impl Ring {
         state.successors.sort_by_key(|node| self.distance(state.me, *node));
         state.successors.truncate(self.length);
         if state.successor() != before {
-            // The answer of the old one is none any more.
+            // The answer of the old successor does not count any more.
             state.is_asking = false;
         }
     }

@@ -1,4 +1,4 @@
-//! What must hold: four properties of each state, and five that a ring has in the end.
+//! The properties: four of each state, and five that a ring has in the end.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Chord, Phase, State};
 
-/// What a node knows of the ring once it has joined.
+/// The knowledge of a node about the ring once it has joined.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Place {
     me: NodeId,
     predecessor: Option<NodeId>,
     successors: Vec<NodeId>,
-    /// Identifiers on the ring, and the way to each known node clockwise from this one.
+    /// Identifiers on the ring, and the distance to each known node clockwise from this one.
     identifiers: u32,
     nodes: u32,
 }
@@ -23,13 +23,13 @@ impl Place {
         self.successors.first().copied().unwrap_or(self.me)
     }
 
-    /// The way from one node to another on the ring, at least 1.
+    /// The distance from one node to another on the ring, at least 1.
     fn way(&self, from: NodeId, to: NodeId) -> u32 {
         let at = |node: NodeId| node * self.identifiers / self.nodes;
         (at(to) + self.identifiers - at(from) - 1) % self.identifiers + 1
     }
 
-    /// Where this node sends what is for another one: the last node that it knows on the way there, or none.
+    /// The next hop of a message for another node: the last known node on the way there, or none.
     fn next_hop(&self, to: NodeId) -> Option<NodeId> {
         let fits = |node: &&NodeId| self.way(self.me, **node) <= self.way(self.me, to);
         self.successors.iter().filter(fits).max_by_key(|node| self.way(self.me, **node)).copied()

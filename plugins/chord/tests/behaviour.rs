@@ -1,4 +1,4 @@
-//! What single executions do, and that each property can fail.
+//! Single executions, and a violation of each property.
 
 use chord::{Chord, Phase};
 use guest_sdk::test::Cluster;
@@ -26,7 +26,7 @@ fn stabilize(cluster: &mut Cluster<Chord>) {
     }
 }
 
-/// A node that was asked before it joined answers when it has.
+/// A node that receives a question before it has joined answers afterwards.
 #[test]
 fn two_nodes_know_each_other_at_once() {
     let mut cluster = with(2, &[]);

@@ -6,7 +6,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod spec;
 
@@ -23,7 +23,7 @@ pub struct Overcast {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -35,7 +35,7 @@ enum Bug {
     NoLocks,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Take me as a child.
@@ -62,7 +62,7 @@ pub enum Message {
     Unlock,
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The node asks again whether it may join.
@@ -73,7 +73,7 @@ pub enum Local {
     Unlock(NodeId),
 }
 
-/// What a node is about to do.
+/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// It is in no tree; whether it waits for an answer to Join.
@@ -81,7 +81,7 @@ pub enum Phase {
         /// Whether it waits for an answer.
         is_open: bool,
     },
-    /// It is in the tree, and does nothing.
+    /// It is in the tree, and idle.
     In,
     /// It waits for the lock of its parent, and the name of another one.
     Asks,
@@ -93,7 +93,7 @@ pub enum Phase {
     Leaves,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
@@ -102,7 +102,7 @@ pub struct State {
     pub parent: Option<NodeId>,
     /// Its children.
     pub children: BTreeSet<NodeId>,
-    /// What it is about to do.
+    /// Its phase.
     pub phase: Phase,
     /// The node that has locked it.
     pub locked_by: Option<NodeId>,
@@ -194,7 +194,7 @@ impl Protocol for Overcast {
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         match state.phase {
             Phase::Out { is_open: false } => events.timer("retry", Local::Retry),
-            // Who is locked does not move, and who still holds another node does not lock one more.
+            // A locked node does not move, and a node that still holds another node does not lock one more.
             Phase::In if state.me != ROOT && state.locked_by.is_none() && state.unsent.is_empty() => {
                 events.application("probe", Local::Probe);
             }
@@ -250,7 +250,7 @@ impl Protocol for Overcast {
 }
 
 impl Overcast {
-    /// A node is asked for something.
+    /// A node receives a request.
     fn serve(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
         let is_in = state.parent.is_some();
         match message {
@@ -298,7 +298,7 @@ impl Overcast {
         })
     }
 
-    /// What the node was about to do is over.
+    /// Ends the current phase of the node.
     fn settle(&self, ctx: &mut Context<Message>, state: &mut State) {
         state.phase = Phase::In;
         for node in std::mem::take(&mut state.held) {
@@ -306,7 +306,7 @@ impl Overcast {
         }
     }
 
-    /// Lets go of a node; later if the transport is full.
+    /// Unlocks a node; later if the transport is full.
     fn unlock(&self, ctx: &mut Context<Message>, state: &mut State, node: NodeId) {
         if self.bug != Bug::NoLocks && !ctx.try_send(node, Message::Unlock) && self.bug != Bug::LostUnlock {
             state.unsent.insert(node);
@@ -319,7 +319,7 @@ fn accept(ctx: &mut Context<Message>, state: &mut State, child: NodeId) {
     ctx.send(child, Message::Accepted);
 }
 
-/// The node is not locked any more, and takes those that wait for that.
+/// The node is not locked any more, and accepts the nodes that wait for that.
 fn release(ctx: &mut Context<Message>, state: &mut State) {
     state.locked_by = None;
     for child in std::mem::take(&mut state.waiting) {

@@ -1,4 +1,4 @@
-//! What single executions do, and what the mistakes leave behind.
+//! Single executions, and the states that the mistakes leave behind.
 
 use guest_sdk::test::Cluster;
 use overcast::{Overcast, Phase};
@@ -15,7 +15,7 @@ fn tree(nodes: u32, bug: &str) -> Cluster<Overcast> {
     cluster
 }
 
-/// Below the root alone there is no place to move to; locks come and go.
+/// Below the root alone there is no place to move to; locks are taken and released.
 #[test]
 fn two_nodes_never_move() {
     let found = Cluster::<Overcast>::new(2, &[]).expect("two nodes fit").explore(100);

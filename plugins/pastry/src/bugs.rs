@@ -1,19 +1,19 @@
-//! What is wrong on purpose: mistakes by their names in MaceMC's report, in any combination.
+//! Deliberate mistakes by their names in MaceMC's report, in any combination.
 
 use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Who passes a Join on asks for all rows again.
+    /// A node that forwards a Join requests all rows again.
     Pastry1,
     /// Nodes whose connections break are forgotten.
     Pastry2,
     /// A distance of more than half of the ring counts as a small one.
     Pastry3,
-    /// A Join can be passed to the node that joins.
+    /// A Join can be forwarded to the node that joins.
     Pastry4,
-    /// A node that has not joined does not say so to the node that forwards a Join to it.
+    /// A node that has not joined does not report that to the node that forwards a Join to it.
     Pastry5,
 }
 

@@ -1,4 +1,4 @@
-//! What a node knows of others: the leafset, its neighbours on both sides of the ring, and the routing table.
+//! The nodes that a node knows: the leafset, its neighbours on both sides of the ring, and the routing table.
 
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ impl Pastry {
         }
     }
 
-    /// The node to which a Join is passed, this one if it is the one that answers.
+    /// The next hop of a Join: this node if it is the one that answers.
     pub(crate) fn next_hop(&self, state: &State, joiner: NodeId) -> NodeId {
         let (me, key) = (self.ids.of(state.me), self.ids.of(joiner));
         let is_allowed = |node: &NodeId| *node != joiner || self.bugs.has(Bug::Pastry4);
@@ -87,7 +87,7 @@ impl Pastry {
         };
         let neighbours = neighbours(state);
         if neighbours.len() < 2 * self.half {
-            // It knows all nodes, as far as it knows.
+            // The node knows all nodes, as far as it can tell.
             return closest(&neighbours | &state.table.values().copied().collect());
         }
         let width = |half: &BTreeSet<NodeId>, is_right: bool| {

@@ -7,10 +7,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bugs` | what is wrong on purpose |
+//! | `bugs` | deliberate mistakes |
 //! | `ring` | identifiers |
-//! | `leafset` | what a node knows of others, and where it passes a Join |
-//! | `spec` | what must hold |
+//! | `leafset` | the nodes that a node knows, and the next hop of a Join |
+//! | `spec` | the properties |
 
 mod bugs;
 mod leafset;
@@ -31,9 +31,9 @@ pub use ring::{Id, Ids};
 #[derive(Clone, Copy, Debug)]
 pub struct Pastry {
     ids: Ids,
-    /// How many neighbours a node has on each side.
+    /// The number of neighbours of a node on each side.
     half: usize,
-    /// How many messages of one handler the transport takes for one node.
+    /// The number of messages to one node that the transport takes from one handler.
     buffer: usize,
     maintains: bool,
     restarts: NodeId,
@@ -41,21 +41,21 @@ pub struct Pastry {
     bugs: Bugs,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Let this node in.
     Join {
         /// The node, which need not be the sender.
         joiner: NodeId,
-        /// The first row of its routing table that it has not got.
+        /// The first row of its routing table that it lacks.
         row: u8,
         /// Whether it was started again before.
         life: bool,
     },
     /// To the joiner: a row of the routing table, with the sender in it.
     Row {
-        /// Which row.
+        /// The number of the row.
         row: u8,
         /// The nodes in it.
         nodes: BTreeSet<NodeId>,
@@ -69,7 +69,7 @@ pub enum Message {
         /// That of the Join.
         life: bool,
     },
-    /// To the joiner: that was all. In Mace timers know that, by their length.
+    /// To the joiner: there are no more messages. In Mace timers know that, by their length.
     Done {
         /// That of the Join.
         life: bool,
@@ -80,21 +80,21 @@ pub enum Message {
     Leaves(Connection, BTreeSet<NodeId>),
     /// I have not joined.
     Refused {
-        /// The connection over which the node was asked, or a Join was passed to it.
+        /// The connection over which the node received the question, or a forwarded Join.
         connection: Connection,
         /// The node that joins, and that of its Join, if it was a Join.
         joiner: Option<(NodeId, bool)>,
-        /// Whether the sender is to be forgotten.
+        /// Whether the receiver must forget the sender.
         forget: bool,
     },
-    /// There is a new connection, since the old one broke. In Mace it is the transport that says so.
+    /// There is a new connection, since the old one broke. In Mace the transport reports that.
     Broken(Connection),
 }
 
-/// The number of a connection between two nodes: how many broke before it.
+/// The number of a connection between two nodes: the count of broken ones before it.
 pub type Connection = u8;
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// It joins, or tries again.
@@ -107,7 +107,7 @@ pub enum Local {
     Restart,
 }
 
-/// How far a node is.
+/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// It has not begun to join.
@@ -121,12 +121,12 @@ pub enum Phase {
     Joined,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
     pub me: NodeId,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
     /// Its neighbours in the direction in which identifiers grow.
     pub right: BTreeSet<NodeId>,
@@ -134,7 +134,7 @@ pub struct State {
     pub left: BTreeSet<NodeId>,
     /// The routing table: for each length of a common prefix and each next digit a node.
     pub table: BTreeMap<(u8, u8), NodeId>,
-    /// How many rows of it were received, while the node joins.
+    /// The number of its rows received, while the node joins.
     pub rows: u8,
     /// The nodes that were asked for their neighbours and have not answered.
     pub asked: BTreeSet<NodeId>,
@@ -148,9 +148,9 @@ pub struct State {
     pub may_cut: bool,
     /// Whether it can still be started again.
     pub may_restart: bool,
-    /// Whether it was.
+    /// Whether it was started again.
     pub has_restarted: bool,
-    /// Whether it was passed its own Join. Nothing but the specification reads it.
+    /// Whether its own Join was forwarded to it. Only the specification reads it.
     pub got_own_join: bool,
 }
 
@@ -166,7 +166,7 @@ impl State {
     }
 }
 
-/// The node that all others ask to let them in. It joins alone.
+/// The node that all others ask to join. It joins alone.
 const CONTACT: NodeId = 0;
 
 impl Protocol for Pastry {
@@ -307,7 +307,7 @@ impl Protocol for Pastry {
 }
 
 impl Pastry {
-    /// Passes a Join on, or answers it with all that the joiner has not got, as far as the transport takes it.
+    /// Forwards a Join, or answers it with everything that the joiner lacks, as far as the transport takes it.
     fn join(
         &self,
         ctx: &mut Context<Message>,
@@ -317,7 +317,7 @@ impl Pastry {
     ) {
         state.got_own_join |= joiner == state.me;
         if state.phase != Phase::Joined {
-            // The joiner hears of it from the node that has passed its Join on, which knows better by then.
+            // The joiner hears of it from the node that forwarded its Join, which knows better by then.
             return match from == joiner {
                 true => ctx.send(joiner, Message::Done { life }),
                 false => ctx.send(from, self.refused(state.connection(from), Some((joiner, life)))),
@@ -337,7 +337,7 @@ impl Pastry {
         ctx.send(joiner, Message::Done { life });
     }
 
-    /// A node has told who its neighbours are. Those that may be nearer than the present ones are asked themselves.
+    /// A node has sent its neighbours. Those that may be nearer than the present ones receive a question themselves.
     fn leaves(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, nodes: BTreeSet<NodeId>) {
         state.asked.remove(&from);
         if state.phase != Phase::Joined {
@@ -352,7 +352,7 @@ impl Pastry {
         }
     }
 
-    /// What a node that has not joined answers to those who take it for a node of the ring.
+    /// The answer of a node that has not joined to nodes that take it for a node of the ring.
     fn refused(&self, connection: Connection, joiner: Option<(NodeId, bool)>) -> Message {
         let forget = !self.bugs.has(Bug::Pastry4) && !self.bugs.has(Bug::Pastry5);
         Message::Refused { connection, joiner, forget }

@@ -6,11 +6,11 @@ use std::str::FromStr;
 /// The identifier of a node, below [`SPACE`].
 pub type Id = u8;
 
-/// How many identifiers there are.
+/// The number of identifiers.
 pub const SPACE: Id = 16;
-/// How many bits a digit has.
+/// The number of bits of a digit.
 const DIGIT: u8 = 2;
-/// How many digits an identifier has, and so how many rows a routing table.
+/// The number of digits of an identifier, and so the number of rows of a routing table.
 pub const ROWS: u8 = 2;
 
 /// The identifiers of the nodes, in the order of the nodes.
@@ -26,7 +26,7 @@ impl Ids {
         self.ids[node as usize]
     }
 
-    /// For how many nodes there are identifiers.
+    /// The number of nodes with identifiers.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -68,17 +68,17 @@ pub(crate) fn digit(id: Id, place: u8) -> u8 {
     id >> (DIGIT * (ROWS - 1 - place)) & ((1 << DIGIT) - 1)
 }
 
-/// How many digits two identifiers have in common at their beginning; all of them if they are equal.
+/// The number of digits that two identifiers have in common at their beginning; all of them if they are equal.
 pub(crate) fn prefix(one: Id, other: Id) -> u8 {
     (0..ROWS).take_while(|place| digit(one, *place) == digit(other, *place)).count() as u8
 }
 
-/// How far it is from one identifier to another in the direction in which they grow.
+/// The distance from one identifier to another in the direction in which they grow.
 pub(crate) fn clockwise(from: Id, to: Id) -> u8 {
     (SPACE + to - from) % SPACE
 }
 
-/// How far it is the shorter way.
+/// The distance in the shorter direction.
 pub(crate) fn distance(one: Id, other: Id) -> u8 {
     clockwise(one, other).min(clockwise(other, one))
 }

@@ -1,4 +1,4 @@
-//! What must hold. Shares no function with the protocol but the reading of a state.
+//! The properties. They share no function with the protocol except the reading of a state.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use crate::ring::SPACE;
 use crate::{Pastry, Phase, State};
 
-/// What a node knows of its neighbours, by identifiers.
+/// The neighbours that a node knows, by identifiers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Leaves {
     is_joined: bool,
     id: u8,
     right: BTreeSet<u8>,
     left: BTreeSet<u8>,
-    /// How many nodes each half has room for.
+    /// The maximum number of nodes of each half.
     half: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What single executions do, and where each mistake shows. `none` is the protocol without a mistake, on the same way.
+//! Single executions, and the effect of each mistake. `none` is the protocol without a mistake, on the same path.
 
 use guest_sdk::test::Cluster;
 use pastry::{Message, Pastry, Phase};
@@ -44,7 +44,7 @@ fn neighbours_are_the_nearest_on_both_sides() {
     assert_eq!(Vec::from_iter(cluster.state(0).left.clone()), [3]);
 }
 
-/// Row 0 again and again, where the node waits for row 1.
+/// Row 0 arrives again and again, while the node waits for row 1.
 #[test]
 fn pastry1_sends_the_first_row_again() {
     for (bug, phase) in [("none", true), ("PASTRY1", false)] {
@@ -116,7 +116,7 @@ fn pastry4_passes_a_join_to_the_node_that_joins() {
 }
 
 /// Two nodes have been started again, and each is the nearest to the other that node 0 knows. With the repair of PASTRY4 alone, their
-/// Joins are passed from one to the other.
+/// Joins are forwarded from one to the other.
 #[test]
 fn pastry5_passes_joins_between_nodes_that_have_not_joined() {
     for bug in ["none", "PASTRY5"] {

@@ -1,4 +1,4 @@
-//! What is wrong on purpose: mistakes by their names in the papers, in any combination.
+//! Deliberate mistakes by their names in the papers, in any combination.
 
 use guest_sdk::{Mistake, Mistakes};
 

@@ -1,4 +1,4 @@
-//! How a node gets a parent: it asks a contact, which passes the question to its root; the root accepts the node, passes it down, or
+//! The search for a parent: a node asks a contact, which forwards the question to its root; the root accepts the node, forwards it down, or
 //! makes it the root and joins it.
 
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ impl RandTree {
             state.root = state.me;
         }
         if self.bugs.any(&[Bug::RT1, Bug::RT5, Bug::RT6, Bug::RT7, Bug::RT8, Bug::RT9]) && !state.peers.is_empty() {
-            // As it was written: without an end where all peers are children.
+            // As originally written: it loops for ever if all peers are children.
             let mut target = after(&state.peers, target);
             while target.is_some_and(|peer| state.children.contains(&peer)) {
                 target = target.and_then(|peer| after(&state.peers, peer));
@@ -76,7 +76,7 @@ impl RandTree {
         let others = &state.peers - &state.children;
         match after(&others, target) {
             Some(peer) => ask(ctx, state, peer),
-            // All that it knows joins here.
+            // All nodes that it knows join here.
             None => become_root(ctx, state),
         }
     }
@@ -103,7 +103,7 @@ impl RandTree {
             return ctx.send(state.root, Message::Join { joiner, redirected_by: None });
         }
         if state.parent == Some(joiner) {
-            // The parent is in no tree any more.
+            // The parent has left its tree.
             answer(ctx, Reply::NotYet);
             self.ask_to_remove(ctx, state, joiner);
             return self.join_again(ctx, state, state.root, true);
@@ -119,7 +119,7 @@ impl RandTree {
             return ask(ctx, state, joiner);
         }
         if state.children.contains(&joiner) {
-            // The child was started again, and its parent has not heard of that.
+            // The child was started again, and its parent does not know that.
             if !self.bugs.has(Bug::RT13) {
                 answer(ctx, Reply::Accepted { root: state.root, siblings: siblings_of(state, joiner) });
             }
@@ -158,7 +158,7 @@ impl RandTree {
                     self.ask_to_remove(ctx, state, from);
                 }
             }
-            // The Remove that is on its way ends what it was sent for, and this as well. The node asks again when it has arrived.
+            // The Remove in flight ends the tie that it was sent for, and this one as well. The node asks again when it has arrived.
             (Phase::Joining, Reply::Accepted { .. }) if state.removing.contains(&from) => {}
             (Phase::Joining, Reply::Accepted { root, siblings }) => {
                 self.install_root(state, root);
@@ -208,14 +208,14 @@ pub(crate) fn ask(ctx: &mut Context<Message>, state: &mut State, target: NodeId)
     ctx.send(target, Message::Join { joiner: state.me, redirected_by: None });
 }
 
-/// No answer will come, or the node has reason to think so.
+/// No answer will arrive, or the node has reason to think so.
 pub(crate) fn close(state: &mut State) {
     if let Some(attempt) = &mut state.attempt {
         attempt.is_open = false;
     }
 }
 
-/// The node is the root of its tree, and says so.
+/// The node is the root of its tree, and announces it.
 pub(crate) fn become_root(ctx: &mut Context<Message>, state: &mut State) {
     state.phase = Phase::Joined;
     state.attempt = None;
@@ -224,7 +224,7 @@ pub(crate) fn become_root(ctx: &mut Context<Message>, state: &mut State) {
     tell_siblings(ctx, state, None);
 }
 
-/// Tells the children who the root is.
+/// Announces the root to the children.
 pub(crate) fn multicast_root(ctx: &mut Context<Message>, state: &State) {
     for child in &state.children {
         ctx.send(*child, Message::NewRoot(state.root));

@@ -6,11 +6,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bugs` | what is wrong on purpose |
-//! | `join` | how a node gets a parent |
-//! | `maintain` | how parents, children and siblings keep up with each other |
-//! | `probe` | how trees learn of each other |
-//! | `spec` | what must hold |
+//! | `bugs` | deliberate mistakes |
+//! | `join` | the search for a parent |
+//! | `maintain` | the ties between parents, children and siblings |
+//! | `probe` | the discovery of other trees |
+//! | `spec` | the properties |
 
 mod bugs;
 mod join;
@@ -38,7 +38,7 @@ pub struct RandTree {
     bugs: Bugs,
 }
 
-/// Which nodes a node knows before it joins.
+/// The nodes that a node knows before it joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Contact {
     All,
@@ -47,17 +47,17 @@ enum Contact {
     Last,
 }
 
-/// Whom the recovery timer probes.
+/// The nodes that the recovery timer probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Probes {
-    /// Peers with which the node has nothing to do in its tree, as in the papers.
+    /// Peers without a tie to the node in its tree, as in the papers.
     Peers,
     /// Parent and children, too.
     All,
     Never,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Let this node into the tree.
@@ -71,7 +71,7 @@ pub enum Message {
     JoinReply(Reply),
     /// Child to parent: you are not my parent.
     Remove,
-    /// The answer: what was accepted before is forgotten.
+    /// The answer: the earlier acceptance is void.
     Removed,
     /// Parent to child: you are not my child.
     Rejoin,
@@ -86,12 +86,12 @@ pub enum Message {
     Probe {
         /// The sender's root.
         root: NodeId,
-        /// What the sender takes the destination for.
+        /// The relation of the destination to the sender, as the sender sees it.
         tie: Tie,
         /// Whether it is the sender's first one to this node since its start.
         is_first: bool,
     },
-    /// The probe of this node is done with. In Mace timers know that, by their length.
+    /// The probe of this node is over. In Mace timers know that, by their length.
     Probed(NodeId),
     /// To a root: there is a smaller one.
     ProbeJoin {
@@ -102,7 +102,7 @@ pub enum Message {
     },
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application joins the overlay.
@@ -115,7 +115,7 @@ pub enum Local {
     Remove(NodeId),
 }
 
-/// How far a node is.
+/// The phase of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// It takes messages, but has not begun to join.
@@ -126,7 +126,7 @@ pub enum Phase {
     Joined,
 }
 
-/// The join timer, and what it waits for.
+/// The join timer, and the node that it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Attempt {
     /// The node that was asked last.
@@ -135,12 +135,12 @@ pub struct Attempt {
     pub is_open: bool,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// This node.
     pub me: NodeId,
-    /// How far it is.
+    /// Its phase.
     pub phase: Phase,
     /// The root of its tree.
     pub root: NodeId,
@@ -162,7 +162,7 @@ pub struct State {
     pub met: BTreeSet<NodeId>,
     /// The node whose answer to a probe can still come.
     pub awaits: Option<NodeId>,
-    /// How often a timer may still fire before the answer that it waits for is there or lost.
+    /// The number of times that a timer may still fire before its answer has arrived or is lost.
     pub early: u8,
     /// Nodes that have not answered Remove.
     pub removing: BTreeSet<NodeId>,

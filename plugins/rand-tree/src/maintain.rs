@@ -1,4 +1,4 @@
-//! How parents, children and siblings keep up with each other.
+//! The maintenance of the ties between parents, children and siblings.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::probe::answered;
 use crate::{Bug, Message, Phase, RandTree, State};
 
 impl RandTree {
-    /// Sends Remove, unless there is one on its way. If the transport is full, it is sent later.
+    /// Sends Remove, unless there is one in flight. If the transport is full, it is sent later.
     pub(crate) fn ask_to_remove(&self, ctx: &mut Context<Message>, state: &mut State, parent: NodeId) {
         if !state.removing.insert(parent) || ctx.try_send(parent, Message::Remove) {
             return;

@@ -1,4 +1,4 @@
-//! How trees learn of each other: the recovery timer of each node probes others, and roots that are not the same join.
+//! The discovery of other trees: the recovery timer of each node probes others, and roots that are not the same join.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::join::{after, ask, close};
 use crate::{Bug, Message, Phase, Probes, RandTree, State};
 
-/// What the sender of a probe takes its destination for.
+/// The relation of a probe's destination to its sender, as the sender sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Tie {
     /// Its parent.
@@ -79,13 +79,13 @@ impl RandTree {
         (root, tie, is_first): (NodeId, Tie, bool),
     ) {
         if is_first {
-            // The sender was started; what it was asked before is lost.
+            // The sender was started; its pending probe is lost.
             state.awaits = None;
             state.removing.remove(&from);
             state.unsent.remove(&from);
         }
         if is_first || self.probes == Probes::All {
-            // Time goes by. With probes of all nodes these are few: the sender has got answers from all others meanwhile.
+            // Time passes. With probes of all nodes these are few: the sender has received answers from all others meanwhile.
             close(state);
         }
         if tie == Tie::Child && state.parent != Some(from) {

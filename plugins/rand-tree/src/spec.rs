@@ -1,4 +1,4 @@
-//! What must hold. Shares no function with the protocol but the reading of a state.
+//! The properties. They share no function with the protocol except the reading of a state.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bug, Phase, RandTree, State};
 
-/// What a node tells those above it about its place in the tree.
+/// The place of a node in the tree, as it reports it to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Place {
     is_joined: bool,
@@ -56,7 +56,7 @@ fn none(nodes: &BTreeSet<NodeId>, what: &str) -> Result<(), String> {
     }
 }
 
-/// What the node answers to the calls of its application.
+/// The answers of a node to the calls of its application.
 fn place(protocol: &RandTree, state: &State) -> Place {
     let of_root = (!protocol.bugs.has(Bug::RT2)).then_some(state.me);
     Place {
@@ -66,7 +66,7 @@ fn place(protocol: &RandTree, state: &State) -> Place {
     }
 }
 
-/// One root, and above each other node a parent that has it as a child, up to the root.
+/// One root, and each other node has a parent that has it as a child, up to the root.
 fn spanning_tree(places: &[&Place]) -> Result<(), String> {
     let nodes = || (0..).zip(places);
     if let Some((node, _)) = nodes().find(|(_, place)| !place.is_joined) {

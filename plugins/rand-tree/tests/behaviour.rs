@@ -1,4 +1,4 @@
-//! What single executions do, and where the mistakes that need a particular past show.
+//! Single executions, and the effects of the mistakes that need a particular past.
 
 use guest_sdk::test::Cluster;
 use rand_tree::{Message, Phase, RandTree};
@@ -7,13 +7,13 @@ fn with(nodes: u32, parameters: &[(&str, &str)]) -> Cluster<RandTree> {
     Cluster::new(nodes, parameters).expect("the parameters fit")
 }
 
-/// Delivers what comes next from one node to another.
+/// Delivers the next message from one node to another.
 #[track_caller]
 fn deliver(cluster: &mut Cluster<RandTree>, from: u32, to: u32) {
     cluster.deliver_where(|flight| (flight.from, flight.to) == (from, to));
 }
 
-/// Node 0, which joins alone, is the root, and the others are let in one after the other.
+/// Node 0, which joins alone, is the root, and the others join one after the other.
 fn tree(nodes: u32, parameters: &[(&str, &str)]) -> Cluster<RandTree> {
     let mut cluster = with(nodes, &[&[("contact", "first")], parameters].concat());
     for node in 0..nodes {
@@ -25,8 +25,8 @@ fn tree(nodes: u32, parameters: &[(&str, &str)]) -> Cluster<RandTree> {
 }
 
 /// Node 0 has not joined, has joined, or has its child. In the first two cases node 1 has not joined, or its Join or its answer NotYet is
-/// in flight, or it has got the answer: 4 states each. In the third its answer is in flight, or there. Among the 13 transitions are 4 of
-/// node 0 that joins, and 4, 4 and 1 of the others.
+/// in flight, or it has received the answer: 4 states each. In the third its answer is in flight, or received. The 13 transitions include
+/// 4 of node 0 that joins, and 4, 4 and 1 of the others.
 #[test]
 fn two_nodes_have_ten_states() {
     let found = with(2, &[("contact", "first")]).explore(100);
@@ -80,7 +80,7 @@ fn the_neighbours_of_a_node_are_around_it_in_its_tree() {
     let neighbours =
         |cluster: &Cluster<RandTree>| [0, 1, 2, 3].map(|node| cluster.neighbours(node).unwrap_or_default());
     assert_eq!(neighbours(&cluster), [vec![0, 1, 2], vec![0, 2, 3], vec![0, 1], vec![0, 1]]);
-    // Without its parent it asks the root, and is what it takes for the root.
+    // Without its parent it asks the root, and takes itself for the root.
     cluster.transport_error(3, 1);
     assert_eq!(cluster.neighbours(3), Some(vec![0, 3]));
 }
@@ -194,7 +194,7 @@ fn what_was_refused_is_sent_again() {
         assert!(cluster.state(1).is_root());
         cluster.happen(1, "recover");
         cluster.settle();
-        // Node 1 joins node 0 again, and is reset when the answer is on its way.
+        // Node 1 joins node 0 again, and is reset when the answer is in flight.
         cluster.reset(1);
         cluster.happen(1, "join");
         deliver(&mut cluster, 1, 0);

@@ -8,7 +8,7 @@ use rand_tree::{RandTree, Stack, State};
 
 const OVER_MACE: [(&str, &str); 3] = [("transport", "mace"), ("mace-early", "0"), ("mace-give-up", "0")];
 
-/// The states of the tree that two nodes can reach together, where nothing fails and `is_next` says which messages can be delivered.
+/// The states of the tree that two nodes can reach together without failures, where `is_next` selects the deliverable messages.
 fn reached<P: Protocol>(
     parameters: &[(&str, &str)],
     is_next: impl Fn(&Cluster<P>, usize) -> bool,

@@ -1,5 +1,5 @@
-//! The shadow map of Bullet': a sender tells its receivers which blocks of a file it has, by differences to what it has told
-//! them already, over a transport that refuses messages when it is full.
+//! The shadow map of Bullet': a sender announces its blocks of a file to its receivers, by differences to earlier
+//! announcements, over a transport that refuses messages when it is full.
 //!
 //! Source: Yabandeh, "Model Checking of Distributed Algorithm Implementations", EPFL thesis 4858, 2011, chapter 3, the first bug that
 //! CrystalBall found in Bullet' (Kostić and others, "Maintaining high bandwidth under dynamic network conditions", USENIX ATC
@@ -13,43 +13,43 @@ use serde::{Deserialize, Serialize};
 /// The configuration of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShadowMap {
-    /// How many blocks the file has.
+    /// The number of blocks of the file.
     blocks: Block,
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// The sender assumes that a receiver knows, whether the transport has taken the message or not.
+    /// The sender assumes that a receiver knows the blocks, even if the transport has refused the message.
     ForgetRefused,
 }
 
 /// A block of the file, by its number.
 pub type Block = u8;
 
-/// The blocks that the sender has got since the last such message to this receiver.
+/// The blocks that the sender has received since the last such message to this receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Difference(pub BTreeSet<Block>);
 
-/// What can happen at the sender without a message.
+/// The local events of the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// It gets the next block from elsewhere.
+    /// It receives the next block from elsewhere.
     GetBlock,
-    /// It tells a receiver what it has not told it.
+    /// It announces the missing blocks to a receiver.
     Tell(NodeId),
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
     Sender {
-        /// How many blocks it has.
+        /// The number of blocks that it has.
         blocks: Block,
-        /// For each receiver the blocks that it was not told of.
+        /// For each receiver the blocks not yet announced to it.
         untold: BTreeMap<NodeId, BTreeSet<Block>>,
     },
     /// Every other node: the blocks that it knows of.
@@ -159,8 +159,8 @@ mod tests {
         Cluster::new(1 + receivers, parameters).expect("the parameters fit")
     }
 
-    /// Each of R receivers of the one block is due a message, or the message is in flight or has arrived: 3^R states, and the one before there
-    /// is a block. 2 R 3^(R-1) edges, and the first.
+    /// Each of R receivers of the one block is due a message, or the message is in flight or has arrived: 3^R states, and the one without
+    /// a block. 2 R 3^(R-1) edges, and the first.
     #[test]
     fn nothing_is_refused_without_a_budget() {
         for receivers in 1..=4 {
