@@ -1,11 +1,11 @@
-//! What is wrong on purpose: mistakes by their names in MaceMC's report, in any combination.
+//! Deliberate mistakes by their names in MaceMC's report, in any combination.
 
 use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// A SYN that is there twice opens its connection again.
+    /// A duplicate SYN opens its connection again.
     MT1,
     /// The timers of a connection that is closed continue.
     MT2,
@@ -15,11 +15,11 @@ pub enum Bug {
     MT3Forgets,
     /// Messages leaving the buffer are not counted as received.
     MT4,
-    /// A message that comes too early is acknowledged by the number that it should have had.
+    /// A message that arrives too early is acknowledged with the number that was expected.
     MT5,
-    /// An acknowledgement of more than what is in flight is ignored.
+    /// An acknowledgement of more than the segments in flight is ignored.
     MT6,
-    /// A Reset closes both directions, whatever connection it is about.
+    /// A Reset closes both directions, for any connection.
     MT7,
     /// A fragment that is in the buffer is counted again.
     MT8,
@@ -35,7 +35,7 @@ pub enum Bug {
 pub type Bugs = Mistakes<Bug>;
 
 impl Mistake for Bug {
-    /// The names of the report. Of the two wrong repairs of MT3 in it, the one with a missing clause does what MT3 does.
+    /// The names of the report. Of the two wrong repairs of MT3 in it, the one with a missing clause behaves like MT3.
     const NAMES: &'static [(&'static str, Self)] = &[
         ("MT1", Self::MT1),
         ("MT2", Self::MT2),

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::wire::Effects;
 use crate::{Endpoint, Timer, Transport, Upcall, Wire};
 
-/// Each message is one of this transport. Who may not send is not told when there is room again: nothing above asks for that.
+/// Each message is one of this transport. A sender that may not send gets no notification when it may: nothing above requires one.
 ///
 /// A message of a node to itself is a packet without a number: it is neither ordered nor sent again.
 impl<M> guest_sdk::Transport<M> for Transport
@@ -76,7 +76,7 @@ where
     }
 }
 
-/// Runs something with effects, and says what it tells the protocol above.
+/// Runs a call with effects, and returns the upcalls for the protocol above.
 fn with<M>(
     ctx: &mut Context<Wire<M>>,
     upcalls: &mut Vec<guest_sdk::Upcall<M>>,

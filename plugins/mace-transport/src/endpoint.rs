@@ -1,4 +1,4 @@
-//! What one end of the transport knows, and its settings.
+//! The state of one end of the transport, and its settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,29 @@ use crate::{Bug, Bugs};
 /// The settings of a transport, the same at all nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Transport {
-    /// How many segments of a connection are in flight at most, once the first one is acknowledged.
+    /// The maximum number of segments of a connection in flight, once the first one is acknowledged.
     pub window: u8,
-    /// How many messages of a connection wait for their acknowledgement at most.
+    /// The maximum number of messages of a connection that wait for their acknowledgement.
     pub buffer: usize,
-    /// How many fragments a message has.
+    /// The number of fragments of a message.
     pub fragments: u8,
-    /// How often a segment is sent again before its sender gives up.
+    /// The number of retransmissions of a segment before its sender gives up.
     pub retries: u8,
-    /// How many connections a node gives up.
+    /// The number of connections that a node gives up.
     pub give_up: u8,
-    /// How often timers of a node fire while an answer is on its way.
+    /// The number of times that timers of a node fire while an answer is in flight.
     pub early: u8,
-    /// How often, besides, the timer of each segment does.
+    /// The number of further times that the timer of each segment does.
     pub early_each: u8,
     /// Whether packets are dropped where they arrive, by chance.
     pub loses: bool,
-    /// What is wrong on purpose.
+    /// The deliberate mistakes.
     pub bugs: Bugs,
 }
 
-/// How many connections one node opens between two resets at most.
+/// The maximum number of connections that one node opens between two resets.
 const CONNECTIONS: Syn = 16;
-/// How many segments a connection has at most.
+/// The maximum number of segments of a connection.
 const SEGMENTS: Seq = 64;
 
 /// One end of the transport: all connections of one node.
@@ -41,9 +41,9 @@ const SEGMENTS: Seq = 64;
 pub struct Endpoint<M> {
     /// This node.
     pub me: NodeId,
-    /// How often the node was started before.
+    /// The number of earlier starts of the node.
     pub starts: u8,
-    /// How many connections it has opened since it was started.
+    /// The number of connections that it has opened since its start.
     pub opened: Syn,
     /// The connections to other nodes.
     pub outgoing: BTreeMap<NodeId, Outgoing<M>>,
@@ -53,13 +53,13 @@ pub struct Endpoint<M> {
     pub heard: BTreeMap<NodeId, Heard>,
     /// The timers of segments in flight.
     pub timers: Timers<(NodeId, Seq)>,
-    /// How often the application waits until it may send to a node.
+    /// The number of times that the application waits for permission to send to a node.
     pub waiting: BTreeMap<NodeId, u8>,
     /// The timers that notify it.
     pub clear: Timers<NodeId>,
-    /// How often a timer may still fire before the answer that it waits for is there or lost.
+    /// The number of times that a timer may still fire before its answer has arrived or is lost.
     pub early: u8,
-    /// How many connections the node may still give up.
+    /// The number of connections that the node may still give up.
     pub give_up: u8,
 }
 
@@ -70,7 +70,7 @@ pub struct Heard {
     pub syn: Syn,
     /// Whether the node has closed it.
     pub is_closed: bool,
-    /// Whether it has done so for a Reset, which is about the connection in the other direction. Nothing but the specification reads it.
+    /// Whether it has done so for a Reset, which is about the connection in the other direction. Only the specification reads it.
     pub is_torn: bool,
 }
 
@@ -81,9 +81,9 @@ pub struct Outgoing<M> {
     pub syn: Syn,
     /// The number of the segment that is sent next for the first time.
     pub next: Seq,
-    /// What is not acknowledged.
+    /// The unacknowledged segments.
     pub segments: BTreeMap<Seq, Segment<M>>,
-    /// How many segments are in flight at most: 1 at first and after each timeout, and one more for each segment that is
+    /// The maximum number of segments in flight: 1 at first and after each timeout, and one more for each segment that is
     /// acknowledged.
     pub window: u8,
 }
@@ -91,19 +91,19 @@ pub struct Outgoing<M> {
 /// A segment that is not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Segment<M> {
-    /// Which fragment of its message this is.
+    /// The index of this fragment in its message.
     pub part: u8,
     /// The message. It is sent with the first fragment, and kept until all of them are acknowledged.
     pub payload: M,
-    /// How often it was sent again.
+    /// The number of its retransmissions.
     pub retries: u8,
-    /// How often its timer may still fire before the answer is there or lost, when that of the node may not.
+    /// The number of times that its timer may still fire before its answer has arrived or is lost, when that of the node may not.
     pub early: u8,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
 }
 
-/// Where a segment is.
+/// The place of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Place {
     /// It was not sent yet.
@@ -126,28 +126,28 @@ pub struct Incoming<M> {
     pub next: Seq,
     /// The first segment that was not delivered to the application.
     pub next_deliver: Seq,
-    /// What has arrived and was not delivered.
+    /// The received segments that were not delivered.
     pub buffer: BTreeMap<Seq, Buffered<M>>,
-    /// What was acknowledged last. Nothing but the specification reads it.
+    /// The last acknowledgement sent. Only the specification reads it.
     pub acknowledged: Seq,
 }
 
 /// A segment that was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Buffered<M> {
-    /// Which fragment of its message this is.
+    /// The index of this fragment in its message.
     pub part: u8,
-    /// How many fragments the message has.
+    /// The number of fragments of the message.
     pub parts: u8,
-    /// How many of them are here, in the first one.
+    /// The number of fragments received, in the first one.
     pub arrived: u8,
-    /// How often it has arrived again.
+    /// The number of repeated arrivals.
     pub copies: u8,
     /// The message, in its first fragment.
     pub payload: Option<M>,
 }
 
-/// What can happen to an end of the transport without a message.
+/// The local events of an end of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// There was no acknowledgement of a segment to a node.
@@ -214,7 +214,7 @@ impl<M> Endpoint<M> {
         self.clear.list(events, |_| "clear-to-send", |peer| wrap(Timer::Clear(peer)));
     }
 
-    /// What is sent to a node and has a timer set, as it should be.
+    /// The segments in flight to each node, which should have a timer set.
     pub fn in_flight(&self) -> BTreeSet<(NodeId, Seq)> {
         let all = self.outgoing.iter().flat_map(|(peer, out)| out.segments.iter().map(|entry| (*peer, entry)));
         let sent = all.filter(|(_, (_, segment))| matches!(segment.place, Place::InFlight { .. }));

@@ -1,4 +1,4 @@
-//! The receiver's end: connections that a SYN opens, what comes too early, and what is delivered.
+//! The receiver's end: connections that a SYN opens, early segments, and delivery.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::Bug;
 use crate::endpoint::{Buffered, Endpoint, Heard, Incoming, Transport};
 use crate::wire::{Data, Effects, Seq, Upcall, Wire};
 
-/// How often a segment in the buffer arrives again before its connection is reset.
+/// The number of repeated arrivals of a segment in the buffer before its connection is reset.
 const PATIENCE: u8 = 3;
 
 impl Transport {
@@ -79,7 +79,7 @@ impl Transport {
         }
     }
 
-    /// A new connection from a node takes the place of the old one. The connection to the node is closed as well, unless the sender
+    /// A new connection from a node replaces the old one. The connection to the node is closed as well, unless the sender
     /// knows it.
     fn close_for<M>(&self, end: &mut Endpoint<M>, effects: &mut Effects<'_, '_, M>, from: NodeId, echo: Option<u16>) {
         let is_closed = self.close_incoming(end, from);
@@ -101,7 +101,7 @@ impl Transport {
         end.incoming.get_mut(&from)
     }
 
-    /// Counts a segment as arrived; the number up to which all have, as it is acknowledged.
+    /// Counts a segment as arrived; returns the number up to which all have, for the acknowledgement.
     fn count<M>(&self, incoming: &mut Incoming<M>, number: Seq) -> Seq {
         let expected = incoming.next;
         if number == expected {
@@ -133,7 +133,7 @@ fn keep<M>(incoming: &mut Incoming<M>, Data { seq, part, parts, payload, .. }: D
     incoming.buffer.insert(seq, Buffered { part, parts, arrived: 0, copies: 0, payload });
 }
 
-/// The messages that are complete and next, which are not in the buffer any more.
+/// The complete messages that are next; they leave the buffer.
 fn deliverable<M>(incoming: &mut Incoming<M>) -> Vec<M> {
     let mut messages = Vec::new();
     while let Some(first) = incoming.buffer.get(&incoming.next_deliver) {

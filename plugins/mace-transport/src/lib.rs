@@ -9,13 +9,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bugs` | what is wrong on purpose |
+//! | `bugs` | deliberate mistakes |
 //! | `carrier` | the transport below another protocol |
 //! | `wire` | packets and upcalls |
-//! | `endpoint` | what one end knows, and the settings |
+//! | `endpoint` | the state of one end, and the settings |
 //! | `outgoing` | the sender's end of connections |
 //! | `incoming` | the receiver's end of connections |
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod bugs;
 mod carrier;
@@ -45,13 +45,13 @@ pub struct Application {
 /// A message of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Note {
-    /// How often its sender was started before it was sent.
+    /// The number of starts of its sender before it was sent.
     pub start: u8,
     /// Its number since then, from 1.
     pub number: u8,
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application has the next message.
@@ -60,22 +60,22 @@ pub enum Local {
     Timer(Timer),
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// Its end of the transport.
     pub end: Endpoint<Note>,
     /// The node that it sends to.
     pub to: NodeId,
-    /// How many messages it has sent since its start.
+    /// The number of messages sent since its start.
     pub sent: u8,
     /// Whether it waits until it may send.
     pub is_waiting: bool,
-    /// Whether it was notified that it may send when it had not asked.
+    /// Whether it was notified that it may send without having asked.
     pub is_surprised: bool,
     /// Messages that may not have arrived, by its notifications.
     pub failed: BTreeSet<u8>,
-    /// What it has received from each node, in order.
+    /// The notes received from each node, in order.
     pub received: BTreeMap<NodeId, Vec<Note>>,
 }
 
@@ -139,7 +139,7 @@ impl Protocol for Application {
         upcalls(state, effects.take_upcalls());
     }
 
-    /// How often the node was started, which makes the numbers of its connections larger than they were.
+    /// The number of starts of the node, which makes the numbers of its new connections larger than those before.
     fn persist(&self, state: &State) -> Option<u8> {
         Some(state.end.starts)
     }
@@ -149,7 +149,7 @@ impl Protocol for Application {
     }
 }
 
-/// The application takes what the transport tells it.
+/// The application handles the upcalls of the transport.
 fn upcalls(state: &mut State, upcalls: Vec<Upcall<Note>>) {
     for upcall in upcalls {
         match upcall {

@@ -1,4 +1,4 @@
-//! The sender's end: what is sent, sent again, acknowledged, and given up.
+//! The sender's end: sending, retransmission, acknowledgement, and giving up.
 
 use guest_sdk::NodeId;
 
@@ -7,8 +7,8 @@ use crate::endpoint::{Endpoint, Place, Segment, Timer, Transport, first};
 use crate::wire::{Data, Effects, Seq, Syn, Upcall, Wire};
 
 impl Transport {
-    /// Sends a message to a node, which gets it once and in order, or the sender gets an error. Returns whether there is room for it;
-    /// without, nothing has happened.
+    /// Sends a message to a node, which receives it once and in order, or the sender gets an error. Returns whether there is room for it;
+    /// without room, nothing happens.
     pub fn send<M: Clone>(
         &self,
         end: &mut Endpoint<M>,
@@ -23,7 +23,7 @@ impl Transport {
         is_taken
     }
 
-    /// The same for a message that is taken whether there is room for it or not.
+    /// The same for a message that is taken even without room for it.
     pub(crate) fn take<M: Clone>(
         &self,
         end: &mut Endpoint<M>,
@@ -58,7 +58,7 @@ impl Transport {
         self.waiting(end, to) < self.buffer
     }
 
-    /// How many messages to a node wait for acknowledgements.
+    /// The number of messages to a node that wait for acknowledgements.
     pub(crate) fn waiting<M>(&self, end: &Endpoint<M>, to: NodeId) -> usize {
         let parts = end.outgoing.get(&to).map_or(0, |out| out.segments.len());
         parts.div_ceil(usize::from(self.fragments))
@@ -97,7 +97,7 @@ impl Transport {
         self.transmit(end, effects, peer);
     }
 
-    /// Fills the window, first with what was sent before.
+    /// Fills the window, first with segments that were sent before.
     fn transmit<M: Clone>(&self, end: &mut Endpoint<M>, effects: &mut Effects<'_, '_, M>, to: NodeId) {
         let echo = end.echo(to);
         let out = end.outgoing.get_mut(&to).expect("it is open");
@@ -136,7 +136,7 @@ impl Transport {
         let is_known = out.segments.get(&seq).is_some_and(is_in_flight);
         let first_in_flight = out.segments.iter().find(|(_, segment)| is_in_flight(segment)).map(|(seq, _)| *seq);
         let is_overlooked = self.bugs.has(Bug::MT6) && !is_known;
-        // A number of another connection: smaller than all of this one, or larger than what was sent.
+        // A number of another connection: smaller than all of this one, or larger than all segments sent.
         if seq < first(out.syn) || seq >= out.next {
             return self.answered(end, from, answered);
         }
@@ -157,7 +157,7 @@ impl Transport {
         }
     }
 
-    /// No answer to the copy of a segment that was sent last will come.
+    /// No answer to the last copy of a segment will arrive.
     pub(crate) fn answered<M>(&self, end: &mut Endpoint<M>, peer: NodeId, seq: Seq) {
         let segment = end.outgoing.get_mut(&peer).and_then(|out| out.segments.get_mut(&seq));
         if let Some(Place::InFlight { is_open }) = segment.map(|segment| &mut segment.place) {
@@ -165,7 +165,7 @@ impl Transport {
         }
     }
 
-    /// The peer knows no connection for what this node has sent.
+    /// The peer knows no connection for a packet of this node.
     pub(crate) fn reset<M: Clone>(
         &self,
         end: &mut Endpoint<M>,
@@ -199,7 +199,7 @@ impl Transport {
         self.error(end, effects, to, out.segments.into_values().filter_map(last).collect());
     }
 
-    /// Closes the connection from a node, if there is one. What belongs to it and comes late does not open it again.
+    /// Closes the connection from a node, if there is one. Its late packets do not open it again.
     pub(crate) fn close_incoming<M>(&self, end: &mut Endpoint<M>, from: NodeId) -> bool {
         if let Some(heard) = end.heard.get_mut(&from) {
             heard.is_closed = true;
@@ -207,7 +207,7 @@ impl Transport {
         end.incoming.remove(&from).is_some()
     }
 
-    /// Tells the application of an error. Waiting for room ends.
+    /// Notifies the application of an error. Waiting for room ends.
     pub(crate) fn error<M>(
         &self,
         end: &mut Endpoint<M>,

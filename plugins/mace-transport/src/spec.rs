@@ -1,4 +1,4 @@
-//! What must hold. Shares no function with the transport but the reading of a state.
+//! The properties. They share no function with the transport except the reading of a state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::{Application, Note};
 /// Segments, each with the node that it goes to.
 type Segments = BTreeSet<(NodeId, Seq)>;
 
-/// The connections of a node, with the number of the segment that comes next.
+/// The connections of a node, with the number of the next segment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Connections {
     /// To each node.
@@ -29,7 +29,7 @@ struct Ends {
     torn: BTreeMap<NodeId, Syn>,
 }
 
-/// What the application of a node has sent and received.
+/// The messages that the application of a node has sent and received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Account {
     to: NodeId,
@@ -108,7 +108,7 @@ pub(crate) fn properties(claims: &mut Properties<Application>) {
     );
 }
 
-/// What Resets must leave alone.
+/// The state that Resets must not change.
 fn resets(claims: &mut Properties<Application>) {
     claims.always("one-way").system(
         |_, state| {
@@ -130,7 +130,7 @@ fn in_order(from: NodeId, notes: &[Note]) -> Result<(), String> {
     }
 }
 
-/// No connection that its sender has was closed at the other end by a Reset: that is the end of the one in the other direction.
+/// A Reset has closed no connection that its sender still has: it ends the one in the other direction.
 fn one_way(nodes: &[&Ends]) -> Result<(), String> {
     for (to, ends) in (0..).zip(nodes) {
         for (from, syn) in &ends.torn {
@@ -142,7 +142,7 @@ fn one_way(nodes: &[&Ends]) -> Result<(), String> {
     Ok(())
 }
 
-/// Where a connection is there at both ends, all that was sent over it was delivered.
+/// If a connection exists at both ends, all messages sent over it were delivered.
 fn matched(nodes: &[&Connections]) -> Result<(), String> {
     for (from, connections) in (0..).zip(nodes) {
         for (to, (syn, next)) in &connections.outgoing {
@@ -158,7 +158,7 @@ fn matched(nodes: &[&Connections]) -> Result<(), String> {
     Ok(())
 }
 
-/// What was sent since the last start was received, or the sender was notified that it may not have been.
+/// Every message sent since the last start was received, or the sender was notified that it may not have been.
 fn arrived(nodes: &[&Account]) -> Result<(), String> {
     for (from, account) in (0..).zip(nodes) {
         let received = nodes[account.to as usize].received.get(&from);

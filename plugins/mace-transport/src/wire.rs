@@ -1,9 +1,9 @@
-//! What two ends of the transport tell each other, and what an end tells the application above it.
+//! The packets between two ends of the transport, and the upcalls of an end to the application above it.
 
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
-/// The number of a connection of one sender: larger than those of all connections that it has opened before, also before a reset. In
+/// The number of a connection of one sender: larger than those of all its earlier connections, also before a reset. In
 /// Mace it is a time.
 pub type Syn = u16;
 
@@ -35,7 +35,7 @@ pub enum Wire<M> {
     Local(M),
 }
 
-/// A segment on its way.
+/// A segment in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Data<M> {
     /// Its number.
@@ -44,15 +44,15 @@ pub struct Data<M> {
     pub syn: Option<Syn>,
     /// The open connection in the other direction, if the sender knows one.
     pub echo: Option<Syn>,
-    /// Which fragment of the message this is, from 0.
+    /// The index of this fragment in the message, from 0.
     pub part: u8,
-    /// How many fragments the message has.
+    /// The number of fragments of the message.
     pub parts: u8,
     /// The message, in its first fragment.
     pub payload: Option<M>,
 }
 
-/// What the transport tells the application.
+/// An upcall of the transport to the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Upcall<M> {
     /// A message.
@@ -66,7 +66,7 @@ pub enum Upcall<M> {
     Error {
         /// The node.
         peer: NodeId,
-        /// What was sent to it and not acknowledged; it may have arrived all the same.
+        /// The unacknowledged messages to it, which may have arrived all the same.
         unsent: Vec<M>,
     },
     /// The node that asked may send.
@@ -76,7 +76,7 @@ pub enum Upcall<M> {
     },
 }
 
-/// What a call of the transport leads to: packets, and upcalls in order.
+/// The effects of a call of the transport: packets, and upcalls in order.
 pub struct Effects<'a, 'c, M> {
     pub(crate) ctx: &'a mut Context<'c, Wire<M>>,
     pub(crate) upcalls: Vec<Upcall<M>>,

@@ -1,4 +1,4 @@
-//! What single executions do, and where each mistake shows. `none` is the transport without a mistake, on the same way.
+//! Single executions, and the effect of each mistake. `none` is the transport without a mistake, on the same path.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,7 +9,7 @@ fn with(parameters: &[(&str, &str)]) -> Cluster<Application> {
     Cluster::new(2, parameters).expect("the parameters fit")
 }
 
-/// Delivers the segment of this number, of those on their way the one that was sent first.
+/// Delivers the segment of this number that was sent first, of those in flight.
 #[track_caller]
 fn segment(cluster: &mut Cluster<Application>, number: u16) {
     cluster.deliver_where(|flight| matches!(&flight.message, Wire::Data(Data { seq, .. }) if *seq == number));
@@ -21,7 +21,7 @@ fn ack(cluster: &mut Cluster<Application>, number: u16) {
     cluster.deliver_where(|flight| matches!(flight.message, Wire::Ack { seq, .. } if seq == number));
 }
 
-/// The numbers of the messages that node 1 has got from node 0.
+/// The numbers of the messages that node 1 has received from node 0.
 fn received(cluster: &Cluster<Application>) -> Vec<u8> {
     cluster.state(1).received.get(&0).into_iter().flatten().map(|note| note.number).collect()
 }
@@ -43,7 +43,7 @@ fn two_in_flight(parameters: &[(&str, &str)]) -> Cluster<Application> {
     cluster
 }
 
-/// Node 0 has given up its first connection, whose SYN is still on its way, and its next one is open.
+/// Node 0 has given up its first connection, whose SYN is still in flight, and its next one is open.
 fn late_syn(parameters: &[(&str, &str)]) -> Cluster<Application> {
     let mut cluster = with(&[&[("messages", "4"), ("retries", "0")], parameters].concat());
     cluster.happen(0, "send");
@@ -203,7 +203,7 @@ fn mt6_ignores_the_acknowledgement_of_more_than_is_in_flight() {
 }
 
 /// A Reset that is about the connection before: the present one stays, and so does that in the other direction, unless both are closed.
-/// Node 1 gets an error then, though nothing was wrong with its connection: slow, but nothing that is promised is broken.
+/// Node 1 then gets an error although its connection was fine: slow, but no promise is broken.
 #[test]
 fn mt7_closes_both_directions_for_a_reset_of_old() {
     for (bug, failed) in [("none", vec![]), ("MT7", vec![2])] {
@@ -246,7 +246,7 @@ fn mt8_counts_a_fragment_twice() {
     }
 }
 
-/// The application waits for room, and the connection is given up: that was the answer.
+/// The application waits for room, and the connection is given up: that is the answer.
 #[test]
 fn mt10_tells_of_room_after_an_error() {
     for bug in ["none", "MT10"] {
@@ -267,7 +267,7 @@ fn mt10_tells_of_room_after_an_error() {
     }
 }
 
-/// The receiver is started again; the SYN of an old connection opens it, and what comes over the new one fits nothing.
+/// The receiver is started again; the SYN of an old connection opens it, and segments of the new one fit nothing.
 #[test]
 fn mt11_keeps_what_will_never_fit() {
     for (bug, is_reset) in [("none", true), ("MT11", false)] {

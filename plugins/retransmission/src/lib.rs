@@ -20,26 +20,26 @@ pub struct Retransmission {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// The server performs whatever comes.
+    /// The server performs every request that arrives.
     NoMemory,
-    /// The server remembers the last request only, and compares with nothing but that.
+    /// The server remembers the last request only, and compares new ones with it.
     LastOnly,
-    /// The server forgets what it has performed some time after it has.
+    /// The server forgets a performed request after some time.
     Forget,
 }
 
-/// After how much time without an answer a request is sent again, in milliseconds.
+/// The time without an answer after which a request is sent again, in milliseconds.
 const RETRY: u32 = 100;
-/// After how much time the client gives up.
+/// The time after which the client gives up, in milliseconds.
 const PATIENCE: u32 = 250;
-/// After how much time a server that forgets does.
+/// The time after which a forgetful server forgets, in milliseconds.
 const LIFETIME: u32 = 10_000;
 
-/// What nodes tell each other, with the number of the request, from 1.
+/// The messages between nodes, with the number of the request, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Client to server: perform this.
@@ -57,7 +57,7 @@ pub enum Timer {
     GiveUp,
 }
 
-/// What can happen to the client without a message.
+/// The local events of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application has the next request.
@@ -66,7 +66,7 @@ pub enum Local {
     Due(Timer),
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
@@ -78,17 +78,17 @@ pub enum State {
 /// The client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Client {
-    /// How many requests it has begun.
+    /// The number of requests that it has begun.
     pub begun: u32,
-    /// How often the last one was sent; 0 if it is over.
+    /// The number of times that the last one was sent; 0 if it is over.
     pub sent: u32,
-    /// How the last one ended.
+    /// The end of the last one.
     pub end: Option<End>,
-    /// What is set while a request waits.
+    /// The timers that are set while a request waits.
     pub timers: Alarms,
 }
 
-/// How a request ended.
+/// The end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum End {
     /// It was answered.
@@ -111,9 +111,9 @@ pub enum Alarms {
 pub struct Server {
     /// The requests in the order in which they were performed.
     pub performed: Vec<u32>,
-    /// What it compares requests with.
+    /// The number that it compares requests with.
     pub last: u32,
-    /// When it performed the last one, for a server that forgets.
+    /// The time of the last one, for a server that forgets.
     pub clock: Clock<()>,
 }
 
@@ -250,7 +250,7 @@ const CLIENT: NodeId = 0;
 const SERVER: NodeId = 1;
 
 impl Retransmission {
-    /// Sends the request, and sees to it that it is sent again.
+    /// Sends the request, and sets the timer to send it again.
     fn send(&self, ctx: &mut Context<Message>, client: &mut Client) {
         client.sent += 1;
         ctx.send(SERVER, Message::Request(client.begun));
@@ -259,7 +259,7 @@ impl Retransmission {
         }
     }
 
-    /// Performs a request unless it was performed before, as far as the server knows.
+    /// Performs a request unless the server knows that it was performed before.
     fn perform(&self, ctx: &mut Context<Message>, server: &mut Server, number: u32) {
         if self.bug == Bug::Forget && server.last > 0 && server.clock.has_passed(ctx, &(), LIFETIME) {
             server.last = 0;
@@ -314,7 +314,7 @@ impl Alarms {
     }
 }
 
-/// How often a request was sent that the client has given up.
+/// The number of times that a request was sent before the client gave up.
 fn gave_up(state: &State) -> Option<u32> {
     match state {
         State::Client(Client { end: Some(End::GaveUp(sent)), .. }) => Some(*sent),

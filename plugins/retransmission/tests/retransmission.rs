@@ -1,4 +1,4 @@
-//! Single executions, what the timers allow, and the number of global states by an enumeration that shares no code with the host.
+//! Single executions, effects of the timers, and the number of global states by an enumeration that shares no code with the host.
 
 use guest_sdk::test::{Cluster, Explored};
 use retransmission::{Client, End, Retransmission, State};
@@ -45,7 +45,7 @@ fn timers_fire_in_order_if_they_are_timed() {
     assert_eq!(events(&timed), ["retry"]);
     timed.happen(0, "retry");
     assert_eq!(events(&timed), ["retry", "give-up"]);
-    // Timers are late perhaps, and `give-up` was perhaps set some time after the first `retry`.
+    // Timers may be late, and `give-up` may have been set some time after the first `retry`.
     timed.happen(0, "retry");
     assert_eq!(events(&timed), ["retry", "give-up"]);
     timed.happen(0, "retry");

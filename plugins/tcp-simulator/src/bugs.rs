@@ -1,15 +1,15 @@
-//! What is wrong on purpose: mistakes by their names in MaceMC's report, in any combination.
+//! Deliberate mistakes by their names in MaceMC's report, in any combination.
 
 use guest_sdk::{Mistake, Mistakes};
 
 /// One mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
-    /// Who hears of a reset does what it does on a socket error, too.
+    /// A node that hears of a reset also takes the actions for a socket error.
     SimTcp1,
-    /// The flag that is cleared when an error has arrived is that of node 0, whichever node it is.
+    /// The flag that is cleared when an error has arrived is always that of node 0.
     SimTcp2,
-    /// A node that is reset while errors are on their way both ways still expects one.
+    /// A node that is reset while errors are in flight both ways still expects one.
     SimTcp3,
 }
 

@@ -2,13 +2,13 @@
 //! the connections of the host, so that the two can be compared.
 //!
 //! Source: Killian, Anderson, Jhala and Vahdat, "Life, Death, and the Critical Transition: Finding Liveness Bugs in Systems Code", NSDI
-//! 2007, with its report on the mistakes SIMTCP1 to SIMTCP3, and the public source of Mace for what the simulator does.
+//! 2007, with its report on the mistakes SIMTCP1 to SIMTCP3, and the public source of Mace for the behaviour of the simulator.
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `bugs` | what is wrong on purpose |
+//! | `bugs` | deliberate mistakes |
 //! | `world` | the simulator |
-//! | `spec` | what must hold |
+//! | `spec` | the properties |
 
 mod bugs;
 mod spec;
@@ -34,13 +34,13 @@ pub struct TcpSimulator {
 /// A message of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Note {
-    /// How often its sender was reset before.
+    /// The number of earlier resets of its sender.
     pub life: u8,
     /// Its number since then, from 1.
     pub number: u8,
 }
 
-/// What the transport tells the application.
+/// An upcall of the transport to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Upcall {
     /// A message of the other end.
@@ -52,9 +52,9 @@ pub enum Upcall {
 /// The application of one end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct App {
-    /// How often it was reset.
+    /// The number of its resets.
     pub life: u8,
-    /// How many messages it has sent since.
+    /// The number of messages sent since.
     pub sent: u8,
     /// The notifications since.
     pub log: Vec<Upcall>,
@@ -70,18 +70,18 @@ impl App {
     }
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application of this end sends its next message.
     Send(u8),
-    /// The simulator delivers what is first in the queue of this end.
+    /// The simulator delivers the first item in the queue of this end.
     Deliver(u8),
     /// This end is started again.
     Reset(u8),
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// The only node: the simulator with both ends.
@@ -171,7 +171,7 @@ impl Protocol for TcpSimulator {
         }
     }
 
-    /// How often the node was reset, to tell its messages apart.
+    /// The number of resets of the node, which distinguishes its messages.
     fn persist(&self, state: &State) -> Option<u8> {
         match state {
             State::Node(app) => Some(app.life),

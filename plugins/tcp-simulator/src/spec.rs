@@ -1,4 +1,4 @@
-//! What must hold, of the simulator and of the connections of the host. Shares no function with the simulator but the reading of a state.
+//! The properties of the simulator and of the host's connections. They share no function with the simulator except the reading of a state.
 
 use guest_sdk::Properties;
 
@@ -91,7 +91,7 @@ pub(crate) fn properties(claims: &mut Properties<TcpSimulator>) {
     );
 }
 
-/// Whether each message that was received is a later one than that before it.
+/// Whether each received message is later than the one before it.
 fn in_order(app: &App) -> bool {
     let notes = app.log.iter().filter_map(|upcall| match upcall {
         Upcall::Received(note) => Some(*note),

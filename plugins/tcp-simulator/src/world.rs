@@ -1,4 +1,4 @@
-//! The simulator: two ends of a connection, with their queues and flags. It is one state, as in MaceMC: what happens at one end can
+//! The simulator: two ends of a connection, with their queues and flags. It is one state, as in MaceMC: an event at one end can
 //! change both at once.
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use crate::{App, Bug, Note, TcpSimulator, Upcall};
 pub struct World {
     /// One for each node.
     pub ends: [End; 2],
-    /// How many socket errors can still happen.
+    /// The number of socket errors that can still happen.
     pub breaks: u8,
 }
 
@@ -22,19 +22,19 @@ pub struct World {
 pub struct End {
     /// The application.
     pub app: App,
-    /// What is on its way to the other end.
+    /// The items in flight to the other end.
     pub queue: VecDeque<Item>,
     /// Whether the socket is open.
     pub is_open: bool,
-    /// Whether an error is on its way to the other end.
+    /// Whether an error is in flight to the other end.
     pub local_error: bool,
-    /// Whether an error is on its way here.
+    /// Whether an error is in flight to this end.
     pub remote_error: bool,
-    /// How often the node can still be reset.
+    /// The number of resets that the node can still have.
     pub resets: u8,
 }
 
-/// What is on its way.
+/// An item in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Item {
     /// A message.
@@ -112,7 +112,7 @@ impl TcpSimulator {
         let flags = (end.local_error, end.remote_error);
         end.close();
         match (was_open, flags) {
-            // The error that is on its way to the other end is that of this reset as well.
+            // The error in flight to the other end is that of this reset as well.
             (true, (true, true)) => {
                 if !self.bugs.has(Bug::SimTcp3) {
                     end.remote_error = false;
@@ -133,7 +133,7 @@ impl TcpSimulator {
         }
     }
 
-    /// The other end of the connection was reset: the error that is on its way there is gone, or one is on its way here.
+    /// The other end of the connection was reset: the error in flight there is gone, or one is in flight to this end.
     fn peer_was_reset(&self, end: &mut End) {
         if end.local_error {
             assert_eq!(end.queue.pop_front(), Some(Item::ReadError), "the error is in front");
@@ -149,7 +149,7 @@ impl TcpSimulator {
 }
 
 impl End {
-    /// Closes the socket. What is in the queue is lost, but for an error.
+    /// Closes the socket. All items in the queue are lost, except an error.
     fn close(&mut self) {
         self.is_open = false;
         self.queue.retain(|item| *item == Item::ReadError);

@@ -1,11 +1,11 @@
-//! What single executions do, where each mistake shows, and what the simulator does that connections of the host do not.
+//! Single executions, the effect of each mistake, and behaviour of the simulator that connections of the host do not have.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use guest_sdk::test::Cluster;
 use tcp_simulator::{End, Note, State, TcpSimulator, Upcall};
 
-/// The simulator, in which these events have happened. The first delivery of a message is followed by a socket error.
+/// The simulator after these events. The first delivery of a message is followed by a socket error.
 fn after(parameters: &[(&str, &str)], events: &[&str]) -> Cluster<TcpSimulator> {
     let mut cluster = Cluster::scripted(1, parameters, &[1]).expect("the parameters fit");
     events.iter().for_each(|event| cluster.happen(0, event));
@@ -23,15 +23,15 @@ fn can_happen(cluster: &Cluster<TcpSimulator>, name: &str) -> bool {
     cluster.local_events(0).iter().any(|event| event.name == name)
 }
 
-/// Each end has sent none, one or two of its messages, and this many of these have arrived: 6 cases for each end, 36 together. In 3 of the 6
-/// it can send and in 3 deliver, so there are 2 * 6 * 6 transitions; and none is refused, since the queue has room for all.
+/// Each end has sent none, one or two of its messages, and this many of these have arrived: 6 cases for each end, 36 together. In 3 of
+/// the 6 it can send and in 3 deliver, so there are 2 * 6 * 6 transitions; and none is refused, since the queue has room for all.
 #[test]
 fn ends_are_independent_where_nothing_breaks() {
     let found = after(&[], &[]).explore(100);
     assert_eq!((found.global_states, found.transitions, found.broken), (36, 72, None));
 }
 
-/// Difference 1: what is refused depends on the queue, and nothing else.
+/// Difference 1: refusals depend on the queue alone.
 #[test]
 fn what_does_not_fit_into_the_queue_is_refused() {
     let mut cluster = after(&[("queue", "1")], &["send-0", "send-0"]);
@@ -42,8 +42,8 @@ fn what_does_not_fit_into_the_queue_is_refused() {
     assert_eq!((end(&cluster, 0).app.sent, cluster.check()), (2, Ok(())));
 }
 
-/// Differences 2 to 4: a message has to arrive before the connection breaks; then the errors are all that can arrive, and both do. A message
-/// that was on its way is lost.
+/// Differences 2 to 4: a message has to arrive before the connection breaks; then only the errors can arrive, and both do. A message in
+/// flight is lost.
 #[test]
 fn errors_overtake_messages_and_reach_both_ends() {
     for errors in [["deliver-0", "deliver-1"], ["deliver-1", "deliver-0"]] {
