@@ -1,5 +1,5 @@
-//! What Byzantine nodes do. They cannot make up the signature of another node, so of all that they can say to correct nodes
-//! only this has an effect, with two values in play.
+//! The behaviour of Byzantine nodes. They cannot forge the signature of another node, so of all messages to correct nodes
+//! only these have an effect, with two values in play.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::{INITIATOR, Message, Value, to_receivers};
 /// for the rest.
 pub(crate) const VALUES: [Value; 2] = [0, 1];
 
-/// A receiver signs whatever it gets.
+/// A receiver signs every message.
 pub(crate) fn receive(ctx: &mut Context<Message>, message: &Message) {
     if let Message::Init(value) = message {
         ctx.send(INITIATOR, Message::Echo(*value));
     }
 }
 
-/// What correct receivers refuse, and so is worth trying only where they are wrong.
+/// Sends commits that correct receivers refuse: useful only if a receiver is wrong.
 pub(crate) fn commit_without_signatures(ctx: &mut Context<Message>) {
     for value in VALUES {
         to_receivers(ctx, &Message::Commit { value, signatures: BTreeSet::new() });

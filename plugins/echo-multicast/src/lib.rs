@@ -15,29 +15,29 @@ use guest_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What is multicast. A correct initiator sends 0; a Byzantine one 0 to some and 1 to others.
+/// The multicast value. A correct initiator sends 0; a Byzantine one 0 to some and 1 to others.
 pub type Value = u8;
 
 /// The configuration of a run.
 #[derive(Clone, Debug)]
 pub struct EchoMulticast {
     initiator: Nature,
-    /// How many receivers are Byzantine.
+    /// The number of Byzantine receivers.
     byzantine: u32,
-    /// How many Byzantine receivers the quorum is made for.
+    /// The number of Byzantine receivers that the quorum tolerates.
     tolerated: u32,
     quorum: bool,
     bug: Bug,
 }
 
-/// Whether a node does what it should.
+/// Whether a node follows the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nature {
     Correct,
     Byzantine,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -45,13 +45,13 @@ enum Bug {
     Majority,
     /// A receiver echoes every message, not only the first.
     EchoAll,
-    /// A receiver does not look at the signatures of a commit.
+    /// A receiver does not check the signatures of a commit.
     Unchecked,
     /// A receiver forgets in a reset that it has echoed.
     ForgetEcho,
 }
 
-/// What nodes tell each other. Channels are authenticated; an echo is signed, so no node can claim one that was not sent.
+/// The messages between nodes. Channels are authenticated; an echo is signed, so no node can claim one that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Initiator to receivers: I want to multicast this.
@@ -60,9 +60,9 @@ pub enum Message {
     Echo(Value),
     /// Initiator to receivers: these have signed it, so deliver it.
     Commit {
-        /// What is delivered.
+        /// The value to deliver.
         value: Value,
-        /// Whose signed echoes come with it.
+        /// The receivers whose signed echoes come with it.
         signatures: BTreeSet<NodeId>,
     },
 }
@@ -71,7 +71,7 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Multicast;
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0 before its multicast.
@@ -84,7 +84,7 @@ pub enum State {
     Byzantine,
 }
 
-/// What a correct receiver knows.
+/// The state of a correct receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Receiver {
     /// The only value that it echoes.
@@ -158,7 +158,7 @@ impl Protocol for EchoMulticast {
         self.quorum
     }
 
-    /// Echoes of a value that it wants to commit are taken together. Others stay where they are.
+    /// Echoes of a value that it wants to commit are taken together. Others stay in flight.
     fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
         match (message, state) {
             (Message::Echo(value), State::Initiator(echoes)) if echoes.contains_key(value) => {

@@ -1,4 +1,4 @@
-//! What must hold for correct receivers.
+//! The properties of correct receivers.
 
 use guest_sdk::Properties;
 

@@ -41,7 +41,7 @@ fn every_node_delivers_what_a_correct_initiator_sends() {
     assert_eq!((cluster.check(), cluster.holds("delivered")), (Ok(()), Ok(())));
 }
 
-/// Node 0 sends 0 to nodes 1 and 4, and 1 to nodes 2, 3 and 4; the last is Byzantine, too. The quorum of 1 is there;
+/// Node 0 sends 0 to nodes 1 and 4, and 1 to nodes 2, 3 and 4; the last is Byzantine, too. The quorum of 1 is complete;
 /// that of 0 would need one more.
 fn two_values(parameters: &[(&str, &str)]) -> Cluster<EchoMulticast> {
     let mut cluster = cluster(5, parameters);
@@ -130,7 +130,7 @@ fn four_receivers_and_a_correct_initiator() {
     assert_eq!(found.depth, 1 + 3 * 4);
 }
 
-/// Two of four receivers lie where one is tolerated, so quorums may have only liars in common. With three receivers a majority is
+/// Two of four receivers lie where the quorum tolerates one, so quorums may have only liars in common. With three receivers a majority is
 /// two, and one liar is in both.
 #[test]
 fn quorums_must_share_a_correct_receiver() {

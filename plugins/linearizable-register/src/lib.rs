@@ -12,13 +12,13 @@ use guest_sdk::linearizability::{ClientId, History, RegisterCall, RegisterReturn
 use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// What clients have called, and what that returned.
+/// The calls of clients, and the values that they returned.
 pub type Operations = History<RegisterCall<u32>, RegisterReturn<u32>>;
 
 /// The configuration of a run.
 #[derive(Clone, Debug)]
 pub struct LinearizableRegister {
-    /// What each client does, one operation after the other.
+    /// The program of each client, one operation after the other.
     programs: Vec<Vec<Kind>>,
     bug: Bug,
 }
@@ -30,11 +30,11 @@ enum Kind {
     Write,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// A read returns what it has found without making sure that a majority has it.
+    /// A read returns its value without making sure that a majority has it.
     NoWriteBack,
     /// A write does not ask for the newest tag, but counts the writes of its own client.
     NoQuery,
@@ -42,38 +42,38 @@ enum Bug {
     OneAck,
     /// Servers keep their copy in memory only.
     ForgetCopy,
-    /// A server that has a newer copy than it is asked to store does not say so.
+    /// A server with a newer copy than the one to store does not reply.
     QuietStore,
 }
 
-/// Which write a value comes from. Tags are ordered by number, then by client; the smallest is that of the value at the start.
+/// The write that a value comes from. Tags are ordered by number, then by client; the smallest is that of the initial value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tag {
-    /// One more than the largest that the writer has found.
+    /// One more than the largest number that the writer has found.
     pub number: u32,
-    /// Who wrote it.
+    /// The client that wrote it.
     pub client: ClientId,
 }
 
-/// A value with its tag: what servers keep.
+/// A value with its tag, as servers keep it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Copy {
     /// First, since copies are compared by tag: no two writes share one.
     pub tag: Tag,
-    /// What was written.
+    /// The written value.
     pub value: u32,
 }
 
-/// Names an operation: the client and how many it has begun.
+/// The name of an operation: the client, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
-    /// Who began it.
+    /// The client that began it.
     pub client: ClientId,
     /// From 1.
     pub number: u32,
 }
 
-/// What clients and servers tell each other.
+/// The messages between clients and servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Client to server: what is your copy?
@@ -86,11 +86,11 @@ pub enum Message {
     Stored(Request),
 }
 
-/// What can happen to node 0 without a message: a client begins its next operation.
+/// The local events of node 0: a client begins its next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Begin(pub ClientId);
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
@@ -102,7 +102,7 @@ pub enum State {
 /// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Clients {
-    /// What they have done.
+    /// The operations so far.
     pub history: Operations,
     /// The clients that wait for answers.
     pub waiting: BTreeMap<ClientId, Waiting>,
@@ -111,15 +111,15 @@ pub struct Clients {
 /// A client that waits for a majority of answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Waiting {
-    /// For copies, or for their being stored.
+    /// Whether it waits for copies or for their storage.
     pub phase: Phase,
-    /// Who has answered in this phase.
+    /// The servers that have answered in this phase.
     pub acks: BTreeSet<NodeId>,
-    /// The newest copy so far; the one that is stored.
+    /// The newest copy so far; the one to store.
     pub best: Copy,
 }
 
-/// What a client waits for.
+/// The condition that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// The copies of a majority.
@@ -128,7 +128,7 @@ pub enum Phase {
     Store,
 }
 
-/// What survives a reset. Clients continue with what they have not begun; what they were waiting for they never hear of.
+/// The durable state. Clients continue with operations that they have not begun; they never hear of those that were pending.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Disk {
     /// Of node 0.
@@ -222,7 +222,7 @@ impl Protocol for LinearizableRegister {
         let number = clients.history.operations(client).len() as u32 + 1;
         let request = Request { client, number };
         let is_write = self.next(clients, client) == Some(Kind::Write);
-        // Every write has a value of its own, so that a read tells which one it has found.
+        // Every write has a value of its own, so that the value of a read identifies its write.
         let call = if is_write { RegisterCall::Write(100 * (client + 1) + number) } else { RegisterCall::Read };
         clients.history.call(client, call);
         let waiting = Waiting { phase: Phase::Query, acks: BTreeSet::new(), best: Copy::default() };
@@ -258,14 +258,14 @@ impl Protocol for LinearizableRegister {
 const CLIENTS: NodeId = 0;
 
 impl LinearizableRegister {
-    /// What a client begins next; none if it waits, or is done.
+    /// The next operation of a client; none if it waits, or is done.
     fn next(&self, clients: &Clients, client: ClientId) -> Option<Kind> {
         let begun = clients.history.operations(client).len();
         let program = &self.programs[client as usize];
         program.get(begun).copied().filter(|_| !clients.history.is_pending(client))
     }
 
-    /// A majority has answered: a write knows its tag, a read what it returns.
+    /// A majority has answered: a write knows its tag, a read its value.
     fn end_query(&self, ctx: &mut Context<Message>, clients: &mut Clients, request: Request) {
         let client = request.client;
         let call = clients.history.operations(client).last().map(|operation| *operation.call());
@@ -281,7 +281,7 @@ impl LinearizableRegister {
         to_servers(ctx, Message::Store(request, waiting.best));
     }
 
-    /// How many answers a phase waits for: more than half of the servers.
+    /// The number of answers that a phase waits for: more than half of the servers.
     fn quorum(&self, ctx: &Context<'_, Message>) -> usize {
         if self.bug == Bug::OneAck { 1 } else { (ctx.nodes() - 1) as usize / 2 + 1 }
     }

@@ -1,4 +1,4 @@
-//! What must hold.
+//! The properties.
 
 use guest_sdk::Properties;
 use guest_sdk::linearizability::{ClientId, Register, RegisterReturn};
@@ -32,7 +32,7 @@ pub(crate) fn properties(claims: &mut Properties<LinearizableRegister>) {
         },
         |()| Ok(()),
     );
-    // Servers wait for nothing, and who has forgotten in a reset that it waits does not.
+    // Servers wait for nothing, nor does a client that has forgotten in a reset that it waits.
     claims.eventually("answered").node(
         |_, state| Some(matches!(state, State::Clients(clients) if !clients.waiting.is_empty())),
         |waits| match waits {
@@ -42,7 +42,7 @@ pub(crate) fn properties(claims: &mut Properties<LinearizableRegister>) {
     );
 }
 
-/// The history once something was called, which only node 0 has.
+/// The history once an operation was called, which only node 0 has.
 fn history(state: &State) -> Option<&Operations> {
     match state {
         State::Clients(Clients { history, .. }) => Some(history).filter(|history| **history != Operations::default()),

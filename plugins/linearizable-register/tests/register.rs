@@ -16,7 +16,7 @@ fn clients(cluster: &Cluster<LinearizableRegister>) -> &Clients {
     }
 }
 
-/// What a client asks a server now, and the answer.
+/// Delivers the current question of a client to a server, and the answer.
 fn ask(cluster: &mut Cluster<LinearizableRegister>, client: ClientId, server: NodeId) {
     let now = clients(cluster);
     let request = Request { client, number: now.history.operations(client).len() as u32 };
@@ -35,7 +35,7 @@ fn ask(cluster: &mut Cluster<LinearizableRegister>, client: ClientId, server: No
     cluster.deliver_where(|flight| flight.from == server && is_answer(&flight.message));
 }
 
-/// Client 1 reads from two servers, and stores what it has found there, if it does so.
+/// Client 1 reads from two servers, and stores the value that it has found, if it does so.
 fn read(cluster: &mut Cluster<LinearizableRegister>, servers: [NodeId; 2]) {
     cluster.happen(0, "read");
     while clients(cluster).waiting.contains_key(&1) {
@@ -76,7 +76,7 @@ fn without_write_back_a_read_returns_what_is_older() {
     );
 }
 
-/// A client that was reset with an operation that has not returned does nothing more; the others continue.
+/// A client that was reset with a pending operation does nothing more; the others continue.
 #[test]
 fn a_reset_leaves_operations_pending() {
     let mut cluster = cluster(4, &[]);

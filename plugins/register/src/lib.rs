@@ -18,11 +18,11 @@ pub struct Register {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// A read returns what it found without making sure that a majority has it.
+    /// A read returns its value without making sure that a majority has it.
     NoWriteBack,
     /// One answer is enough for everything.
     OneAck,
@@ -31,13 +31,13 @@ enum Bug {
 /// A value with the number of the write that it comes from; 0 is the value before all writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Copy {
-    /// What was written.
+    /// The written value.
     pub value: u32,
-    /// By which write.
+    /// The number of the write.
     pub version: u32,
 }
 
-/// What a node is besides a place for a copy.
+/// The role of a node in addition to keeping a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -49,11 +49,11 @@ pub enum Role {
     Replica,
 }
 
-/// What the operation of a client waits for.
+/// The phase of a client's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// There is none.
+    /// No operation is pending.
     Idle,
     /// The copies of a majority.
     Query,
@@ -61,26 +61,26 @@ pub enum Phase {
     Store,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
-    /// Who has answered in this phase.
+    /// The nodes that have answered in this phase.
     pub acks: BTreeSet<NodeId>,
-    /// What this operation has found, or writes.
+    /// The copy that this operation has found, or writes.
     pub best: Copy,
-    /// What this node keeps for the others.
+    /// The copy that this node keeps for the others.
     pub copy: Copy,
-    /// How many operations this node has begun.
+    /// The number of operations that this node has begun.
     pub op: u32,
-    /// What the last one waits for.
+    /// The phase of the last operation.
     pub phase: Phase,
     /// The versions that reads have returned.
     pub returned: Vec<u32>,
-    /// What this node is.
+    /// The role of this node.
     pub role: Role,
 }
 
-/// What nodes tell each other; `op` numbers the operations of the client.
+/// The messages between nodes; `op` numbers the operations of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Message {
@@ -93,18 +93,18 @@ pub enum Message {
     Reply {
         /// The operation.
         op: u32,
-        /// What was written.
+        /// The written value.
         value: u32,
-        /// By which write.
+        /// The number of the write.
         version: u32,
     },
     /// Keep this unless yours is newer.
     Store {
         /// The operation.
         op: u32,
-        /// What was written.
+        /// The written value.
         value: u32,
-        /// By which write.
+        /// The number of the write.
         version: u32,
     },
     /// I have it, or a newer one.
@@ -114,7 +114,7 @@ pub enum Message {
     },
 }
 
-/// What the application asks for.
+/// A request of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Local {
@@ -124,7 +124,7 @@ pub enum Local {
     Read,
 }
 
-/// What `stored-by-majority` reads of a node.
+/// The part of a node that `stored-by-majority` reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Stored {
     /// The last write that is complete.
@@ -261,14 +261,14 @@ impl Protocol for Register {
 }
 
 impl Register {
-    /// How many answers a phase waits for.
+    /// The number of answers that a phase waits for.
     fn quorum(&self, ctx: &Context<'_, Message>) -> usize {
         if self.bug == Bug::OneAck { 1 } else { ctx.majority() }
     }
 }
 
 impl State {
-    /// Gives the best copy to everyone.
+    /// Sends the best copy to all nodes.
     fn store(&mut self, ctx: &mut Context<Message>) {
         self.acks.clear();
         self.phase = Phase::Store;
@@ -315,7 +315,7 @@ mod tests {
         let cluster = Cluster::<Register>::new(3, &[("reads", "1")]).expect("the parameter is known");
         let explored = cluster.explore(1_000_000);
         assert_eq!(explored.broken, None);
-        // This enumeration is what the counts of the scenarios are compared with; the strategies share no code with it.
+        // The counts of the scenarios are compared with this enumeration; the strategies share no code with it.
         let local_states: usize = explored.local_states.iter().sum();
         let counts = (explored.global_states, explored.transitions, explored.system_states, local_states);
         assert_eq!(counts, (14_588, 69_154, 380, 46));

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use guest_sdk::{About, Context, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Role};
 use serde::{Deserialize, Serialize};
 
-/// Which write a value comes from; 0 is the value at the start. Write `k` writes the value `k`.
+/// The write that a value comes from; 0 is the initial value. Write `k` writes the value `k`.
 pub type Version = u32;
 
 /// The configuration of a run.
@@ -26,7 +26,7 @@ pub struct RegularStorage {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -40,7 +40,7 @@ enum Bug {
     OnlyNewest,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Writer to objects: keep this unless yours is newer.
@@ -56,7 +56,7 @@ pub enum Message {
     Complete(Version),
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application writes the next value.
@@ -65,14 +65,14 @@ pub enum Local {
     Read,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
     Writer(Writer),
     /// One of the nodes after it.
     Reader(Reader),
-    /// One of the others: the newest value that it was given.
+    /// One of the others: the newest value that it has received.
     Object(Version),
 }
 
@@ -105,7 +105,7 @@ pub enum Read {
     Waiting {
         /// The newest write that was known to be complete when the read began.
         floor: Version,
-        /// Who has replied.
+        /// The objects that have replied.
         replies: BTreeSet<NodeId>,
         /// The newest value so far.
         newest: Version,
@@ -114,7 +114,7 @@ pub enum Read {
     Returned {
         /// As above.
         floor: Version,
-        /// What the application got.
+        /// The value returned to the application.
         value: Version,
     },
 }
@@ -124,7 +124,7 @@ impl Protocol for RegularStorage {
     type State = State;
     type Message = Message;
     type Local = Local;
-    /// What survives a reset: the value of an object, how many writes or reads were begun.
+    /// The durable state: the value of an object, the number of writes or reads begun.
     type Durable = u32;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
@@ -186,7 +186,7 @@ impl Protocol for RegularStorage {
         self.quorum
     }
 
-    /// Answers to the current operation are taken together. Later ones are of no use, and stay where they are.
+    /// Answers to the current operation are taken together. Later ones are of no use, and stay in flight.
     fn role(&self, place: Place, state: &State, _from: NodeId, message: &Message) -> Role {
         match (message, state) {
             (Message::Written(version), State::Writer(Writer { begun, acks: Some(_), .. })) if version == begun => {
@@ -298,7 +298,7 @@ impl RegularStorage {
         (nodes - 1 - self.readers) as usize / 2 + 1
     }
 
-    /// How many objects must have a value before its write is complete.
+    /// The number of objects that must have a value before its write is complete.
     fn needed(&self, nodes: u32) -> usize {
         if self.bug == Bug::OneAck { 1 } else { self.majority(nodes) }
     }

@@ -1,18 +1,18 @@
-//! What must hold.
+//! The properties.
 
 use guest_sdk::Properties;
 use serde::{Deserialize, Serialize};
 
 use crate::{Read, Reader, RegularStorage, State, Version, Writer};
 
-/// What one node contributes to a property of the system.
+/// The contribution of one node to a property of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Part {
     /// The last write begun, or completed.
     Write(Version),
-    /// What a read has returned.
+    /// The value that a read has returned.
     Returned(Version),
-    /// What an object keeps.
+    /// The value that an object keeps.
     Kept(Version),
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn properties(claims: &mut Properties<RegularStorage>) {
     claims
         .sometimes("read-knows-of-write")
         .node(|_, state| returned(state).filter(|(floor, _)| *floor > 0), |_| Ok(()));
-    // Objects wait for nothing, and who has forgotten in a reset that it waits does not.
+    // Objects wait for nothing, nor does a reader that has forgotten in a reset that it waits.
     claims.eventually("answered").node(
         |_, state| {
             Some(match state {
@@ -61,7 +61,7 @@ pub(crate) fn properties(claims: &mut Properties<RegularStorage>) {
     );
 }
 
-/// What was known to be complete before a read, and what it returned.
+/// The value known to be complete before a read, and the value that it returned.
 fn returned(state: &State) -> Option<(Version, Version)> {
     match state {
         State::Reader(Reader { read: Some(Read::Returned { floor, value }), .. }) => Some((*floor, *value)),

@@ -102,7 +102,7 @@ fn there_is_an_object() {
 fn one_read_without_notices() {
     let found = explore(&[("notices", "off")]);
     assert_eq!((found.global_states, found.transitions, found.broken), (1_988, 7_652, None));
-    // `write` and `read`, and each of three objects gets two messages and answers both.
+    // `write` and `read`, and each of three objects receives two messages and answers both.
     assert_eq!(found.depth, 2 + 3 * 2 * 2);
 }
 
@@ -130,7 +130,7 @@ fn one_read() {
 /// had begun when it returned.
 type Notes = Vec<(Option<u32>, Option<u32>)>;
 
-/// What happened to the readers between two global states.
+/// The changes of the readers between two global states.
 fn observe(notes: &Notes, before: &Cluster<RegularStorage>, after: &Cluster<RegularStorage>) -> Notes {
     let State::Writer(Writer { begun, complete, .. }) = after.state(0) else { panic!("node 0 writes") };
     let of_reader = |(node, (floor, end)): (NodeId, &(Option<u32>, Option<u32>))| {
@@ -191,8 +191,8 @@ fn explore_observed(readers: u32, quorum: &str) -> (usize, usize) {
     (seen.len(), transitions)
 }
 
-/// The counts of MP-Basset's protocol that were made elsewhere: there the specification looks at all nodes when a read begins and
-/// when it returns, and what it has seen is a part of the state.
+/// The counts of MP-Basset's protocol that were made elsewhere: there the specification reads all nodes when a read begins and
+/// when it returns, and its observations are a part of the state.
 #[test]
 fn an_observer_tells_apart_what_nodes_do_not() {
     assert_eq!(explore_observed(1, "off"), (2_498, 9_098));
