@@ -16,7 +16,7 @@ pub struct Fanout;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Note;
 
-/// How many notes arrived.
+/// The number of notes received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// At most one, unless the network duplicates.

@@ -1,4 +1,4 @@
-//! A server has a lock that clients ask for. The smallest example of what must happen: each way in which a client can wait for ever is
+//! A server has a lock that clients ask for. The smallest example of promises: each way in which a client can wait for ever is
 //! a parameter away.
 
 use std::collections::VecDeque;
@@ -15,38 +15,38 @@ pub struct Lock {
     is_release_free: bool,
 }
 
-/// What the server does with a request while another client has the lock.
+/// The server's treatment of a request while another client has the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Locked {
-    /// It drops it.
+    /// It drops the request.
     Drop,
-    /// It says no.
+    /// It denies the request.
     Deny,
-    /// It remembers it.
+    /// It queues the request.
     Queue,
 }
 
-/// Whether a client asks again, and gives back again.
+/// Whether a client repeats its request, and its release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Retry {
     Never,
-    /// When time is up, which is so where a message or its answer got lost here, and nowhere else.
+    /// When time is up, which happens here only if a message or its answer was lost.
     Timer,
-    /// At any time: it does not know what got lost.
+    /// At any time: it does not know which message was lost.
     Always,
 }
 
-/// Whether messages get lost.
+/// Whether messages are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loss {
     None,
-    /// Any of them, as often as it does most harm.
+    /// Any of them, whenever it does most harm.
     Adversary,
     /// One in ten.
     Chance,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Client to server: I want the lock.
@@ -63,18 +63,18 @@ pub enum Message {
     Nothing,
 }
 
-/// What can happen to a client without a message.
+/// The local events of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application wants the lock.
     Ask,
-    /// The application has done what it wanted the lock for.
+    /// The application has finished its work with the lock.
     Finish,
     /// Time is up for an answer.
     Retry,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
@@ -86,9 +86,9 @@ pub enum State {
 /// The server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Server {
-    /// Who has the lock.
+    /// The client that has the lock.
     pub holder: Option<NodeId>,
-    /// Who waits for it, first come first.
+    /// The clients that wait for it, first come first served.
     pub queue: VecDeque<NodeId>,
 }
 
@@ -104,9 +104,9 @@ pub enum Client {
     },
     /// It has the lock.
     Holding,
-    /// It gives the lock back, and waits to hear that this has arrived.
+    /// It gives the lock back, and waits for the acknowledgement.
     Releasing {
-        /// Whether it will say so again.
+        /// Whether it will repeat the release.
         retry: bool,
     },
 }
@@ -171,7 +171,7 @@ impl Protocol for Lock {
             (Local::Finish, _) | (Local::Retry, Client::Releasing { .. }) => Message::Release,
             (Local::Ask | Local::Retry, _) => Message::Request,
         };
-        // Time is longer than a message and its answer take: it is up where one of them is lost, and nowhere else.
+        // Time is longer than a message and its answer take: it is up only if one of them is lost.
         let is_lost = !self.arrives(ctx, SERVER, message);
         let retry = self.retry == Retry::Always || is_lost && self.retries();
         *client = match message {
@@ -228,7 +228,7 @@ impl Lock {
                 if self.retries() {
                     self.answer(ctx, from, Message::Released);
                 }
-                // Who says it again has given it back before.
+                // A client that repeats its release has given the lock back before.
                 if server.holder == Some(from) {
                     server.holder = server.queue.pop_front();
                     if let Some(next) = server.holder {
@@ -241,14 +241,14 @@ impl Lock {
         }
     }
 
-    /// A client hears of the server.
+    /// A client receives a message of the server.
     fn hear(client: Client, message: Message) -> Client {
         match (client, message) {
             (Client::Waiting { .. }, Message::Grant) => Client::Holding,
             (Client::Releasing { .. }, Message::Released) => Client::Idle,
             (Client::Waiting { .. }, Message::Denied | Message::Nothing) => Client::Waiting { retry: true },
             (Client::Releasing { .. }, Message::Nothing) => Client::Releasing { retry: true },
-            // It has not asked, or no more.
+            // It has not asked, or does not wait any more.
             (client, _) => client,
         }
     }
@@ -259,7 +259,7 @@ impl Lock {
         }
     }
 
-    /// Sends a message unless it gets lost.
+    /// Sends a message unless it is lost.
     fn arrives(&self, ctx: &mut Context<Message>, to: NodeId, message: Message) -> bool {
         let arrives = match self.loss {
             Loss::None => true,
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(found.terminal_states, 1, "the client waits, and nothing happens");
     }
 
-    /// With `retry=timer` there is one message of each client at most on its way, so everything is finite.
+    /// With `retry=timer` at most one message of each client is in flight, so everything is finite.
     #[test]
     fn the_lock_is_exclusive_whatever_is_lost() {
         for locked in ["deny", "queue"] {

@@ -13,7 +13,7 @@ pub struct Query {
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -21,7 +21,7 @@ enum Bug {
     Busy,
 }
 
-/// What the two nodes tell each other.
+/// The messages between the two nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// A question.
@@ -34,7 +34,7 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DoQuery;
 
-/// How far a node is with its own query.
+/// The phase of a node's own query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// May ask.
@@ -45,12 +45,12 @@ pub enum Phase {
     Finished,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// Of its own query.
     pub phase: Phase,
-    /// How many events happened to this node.
+    /// The number of events at this node.
     pub local_counter: u32,
 }
 

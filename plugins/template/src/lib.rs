@@ -3,28 +3,28 @@
 use guest_sdk::{About, Context, LocalEvents, Never, NodeId, ParameterError, Parameters, Properties, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// The configuration, the same for all nodes and all the time.
+/// The configuration, the same for all nodes and for the whole run.
 #[derive(Clone, Copy, Debug)]
 pub struct Ring {
-    /// Wrong on purpose: a node that passes the token on keeps it too.
+    /// A deliberate mistake: a node that passes the token on keeps it too.
     keeps_token: bool,
 }
 
-/// What nodes tell each other.
+/// The messages between nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// The receiver holds the token.
     Token,
 }
 
-/// What can happen to a node without a message. `guest_sdk::Never` if nothing can.
+/// The local events of a node. `guest_sdk::Never` if it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The holder has had the token long enough.
     Pass,
 }
 
-/// What one node knows. Two nodes in equal states behave alike, so whatever decides what a node does belongs here.
+/// The state of one node. Nodes in equal states behave alike, so everything that decides the behaviour of a node belongs here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
     /// Whether this node holds the token.
@@ -70,7 +70,7 @@ impl Protocol for Ring {
     }
 
     fn properties(claims: &mut Properties<Self>) {
-        // The view is all that the check reads of a node; `None` says that a node without the token cannot matter.
+        // The view is all that the check reads of a node; `None` means that a node without the token cannot matter.
         claims.always("one-holder").system(
             |_, state| state.holds.then_some(()),
             |views| {
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn nothing_else_can_happen() {
         let found = Cluster::<Ring>::new(3, &[]).expect("the defaults fit").explore(100);
-        // The token is at one of three nodes, or on its way from one of them.
+        // The token is at one of three nodes, or in flight from one of them.
         assert_eq!((found.global_states, found.transitions, found.broken), (6, 6, None));
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug)]
 pub struct Tree;
 
-/// What goes down the tree.
+/// The message that goes down the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Down;
 
@@ -17,10 +17,10 @@ pub struct Down;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Initiate;
 
-/// What one node knows; the letters are the primer's.
+/// The state of one node; the letters are the primer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
-    /// `-`: nothing that it would remember.
+    /// `-`: nothing to remember.
     Quiet,
     /// `s`: the root, after sending.
     Sent,

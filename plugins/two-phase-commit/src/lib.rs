@@ -1,7 +1,7 @@
 //! Two-phase commit. Node 0 is the coordinator, all others are participants.
 //!
 //! Source: Gray, "Notes on Data Base Operating Systems", 1978; Bernstein, Hadzilacos, Goodman, "Concurrency Control and
-//! Recovery in Database Systems", 1987, section 7.4. Without time-outs and logs: who waits for a node that has
+//! Recovery in Database Systems", 1987, section 7.4. Without time-outs and logs: a node that waits for one that has
 //! stopped waits for ever.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct TwoPhaseCommit {
     stops: Stops,
 }
 
-/// Who may stop where others wait for it.
+/// The nodes that may stop while others wait for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stops {
     Nobody,
@@ -26,7 +26,7 @@ enum Stops {
     Participant,
 }
 
-/// What is wrong on purpose.
+/// The deliberate mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
@@ -36,14 +36,14 @@ enum Bug {
     Impatient,
 }
 
-/// What coordinator and participants tell each other.
+/// The messages between coordinator and participants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
     /// Coordinator to participant: can you commit?
     Prepare,
     /// Participant to coordinator.
     Vote(Vote),
-    /// Coordinator to participant: what to do.
+    /// Coordinator to participant: the decision.
     Decide(Decision),
 }
 
@@ -56,7 +56,7 @@ pub enum Vote {
     No,
 }
 
-/// How the transaction ends.
+/// The decision on the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Decision {
     /// It takes effect everywhere.
@@ -65,7 +65,7 @@ pub enum Decision {
     Abort,
 }
 
-/// What can happen to a node without a message.
+/// The local events of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
     /// The application wants the transaction to be committed.
@@ -74,7 +74,7 @@ pub enum Local {
     Stop,
 }
 
-/// What one node knows.
+/// The state of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum State {
     /// Node 0.
@@ -83,20 +83,20 @@ pub enum State {
     Participant(Participant),
 }
 
-/// How far the coordinator is.
+/// The state of the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Coordinator {
     /// The transaction has not ended yet on any node.
     Idle,
     /// Waits for the votes of all participants; these are there.
     Collecting(BTreeMap<NodeId, Vote>),
-    /// Told the participants. Who voted what is forgotten.
+    /// Has told the participants. The votes are forgotten.
     Decided(Decision),
     /// Does nothing any more, and has not decided.
     Stopped,
 }
 
-/// How far a participant is.
+/// The state of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Participant {
     /// Has not voted.
@@ -144,7 +144,7 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    /// Who waits for a vote decides without it. Who has voted yes must not decide.
+    /// A node that waits for a vote decides without it. A node that has voted yes must not decide.
     fn handle_transport_error(&self, ctx: &mut Context<Message>, state: &mut State, peer: NodeId) {
         match state {
             State::Coordinator(coordinator) => coordinator.give_up(ctx, peer),
@@ -179,8 +179,8 @@ impl Protocol for TwoPhaseCommit {
         }
     }
 
-    /// Who has asked waits for the votes, and who has voted yes for the decision. No other node waits: not who may still abort
-    /// by itself, and not who has stopped.
+    /// A coordinator that has asked waits for the votes, and a participant that has voted yes for the decision. No other node waits: a
+    /// participant that may still abort by itself does not, nor does a stopped node.
     fn is_done(&self, state: &State) -> bool {
         !waits(state)
     }
@@ -254,7 +254,7 @@ impl Participant {
     }
 
     fn learn(&mut self, decision: Decision) {
-        // Who has ended has voted no, and cannot go back.
+        // A participant that has ended has voted no, and cannot change that.
         if *self == Self::Prepared {
             *self = Self::Ended(decision);
         }
@@ -265,7 +265,7 @@ fn to_participants(ctx: &mut Context<Message>, message: Message) {
     (1..ctx.nodes()).for_each(|participant| ctx.send(participant, message));
 }
 
-/// For votes, or for the decision.
+/// Whether a node waits for votes, or for the decision.
 fn waits(state: &State) -> bool {
     matches!(state, State::Coordinator(Coordinator::Collecting(_)) | State::Participant(Participant::Prepared))
 }
@@ -328,9 +328,9 @@ mod tests {
     }
 
     /// Before `begin` there is 1 state. While votes are collected, each of N participants is in one of 5 situations:
-    /// Prepare on its way, vote yes or no on its way, vote yes or no counted; but the coordinator decides when all are
-    /// counted: 5^N - 2^N. After commit each has Commit on its way or has it: 2^N. After abort each has voted yes or
-    /// no and has Abort on its way, or has it and no past: 3^N, without the state in which all have voted yes. Together
+    /// Prepare in flight, vote yes or no in flight, vote yes or no counted; but the coordinator decides when all are
+    /// counted: 5^N - 2^N. After commit each has Commit in flight or has it: 2^N. After abort each has voted yes or
+    /// no and has Abort in flight, or has it and no past: 3^N, without the state in which all have voted yes. Together
     /// 5^N + 3^N.
     ///
     /// Transitions: `begin`; in the first phase 2, 1, 1, 0 and 0 leave the five situations, so 4 N 5^(N-1); N 2^(N-1)
@@ -349,9 +349,9 @@ mod tests {
         }
     }
 
-    /// The states without `stop`, and after it: each of N participants is in one of 5 situations, Prepare on its way, vote
-    /// yes or no on its way, vote yes or no gone, 5^N. Edges are those without `stop`; one `stop` for each of the 5^N - 2^N states
-    /// in which votes are collected; 4 N 5^(N-1) after it. At the end all votes are gone, and who has voted yes waits: all
+    /// The states without `stop`, and after it: each of N participants is in one of 5 situations, Prepare in flight, vote
+    /// yes or no in flight, vote yes or no gone, 5^N. Edges are those without `stop`; one `stop` for each of the 5^N - 2^N states
+    /// in which votes are collected; 4 N 5^(N-1) after it. At the end all votes are gone, and each node that has voted yes waits: all
     /// but one of 2^N ends are deadlocks.
     #[test]
     fn a_coordinator_that_stops_blocks_who_has_voted_yes() {
@@ -367,8 +367,8 @@ mod tests {
     }
 
     /// The states without `stop`; one before `begin`; and 2 * 5^(N-1) where votes are collected and the last participant has
-    /// stopped, with Prepare on its way to it or not. Edges are those without `stop`; `stop` and `begin` in the other order, 2;
-    /// 5^(N-1) times `stop` while Prepare is on its way, and 5^(N-1) times its arrival; and what the others do in both situations, 2
+    /// stopped, with Prepare in flight to it or not. Edges are those without `stop`; `stop` and `begin` in the other order, 2;
+    /// 5^(N-1) times `stop` while Prepare is in flight, and 5^(N-1) times its arrival; and the steps of the others in both situations, 2
     /// * 4 (N-1) 5^(N-2). The ends are those where the others have voted, in 2^(N-1) ways, and the coordinator waits.
     #[test]
     fn a_participant_that_stops_blocks_all_others() {
@@ -393,8 +393,8 @@ mod tests {
         assert!(with(3, &[("bug", "majority")]).explore(1_000).broken.is_some());
     }
 
-    /// The connection to the last participant breaks: before its vote is there, the coordinator aborts, and after it
-    /// nothing is to be done.
+    /// The connection to the last participant breaks: before its vote has arrived, the coordinator aborts, and after it
+    /// nothing happens.
     #[test]
     fn a_vote_that_may_never_come_is_not_waited_for() {
         let mut cluster = with(2, &[]);
