@@ -38,7 +38,7 @@ impl Page {
         let mut child = Command::new(program)
             .arg("explore")
             .args(arguments)
-            .current_dir(place.path("."))
+            .current_dir(place.path(place.standing))
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&said).expect("a temporary folder can be written"))
             .spawn()
@@ -374,6 +374,10 @@ fn the_map_has_the_states_and_transitions_of_a_search() {
         ("plugins/rand-tree", &["--nodes", "2", "--breaks", "1"]),
         ("plugins/rand-tree", &["--nodes", "2", "--resets", "1"]),
         ("plugins/paxos", &["--nodes", "2", "--network", "ordered"]),
+        ("plugins/query", &["--nodes", "2", "--network", "unordered"]),
+        ("plugins/query", &["--nodes", "2", "--network", "unordered-duplicating"]),
+        ("plugins/query", &["--nodes", "2", "--network", "ordered"]),
+        ("plugins/query", &["--nodes", "2", "--network", "ordered", "--losses", "1"]),
     ] {
         let Some(page) = Page::of(&place, &[&[plugin, "--quiet", "--"], options].concat()) else { return };
         let map = page.get("map?limit=1000");

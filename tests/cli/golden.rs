@@ -153,6 +153,7 @@ fn the_readme_shows_a_drawing_of_the_command_above_it() {
     let command = format!("$ host run plugins/{} {}", seeded.plugin, seeded.options.join(" "));
     let shown = before.lines().rfind(|line| line.starts_with("$ host "));
     assert_eq!(shown, Some(command.as_str()));
+    assert!(after.contains("](docs/first-violation.html)"), "the README links to the page of that violation");
 }
 
 fn golden(name: &str) -> PathBuf {
@@ -162,13 +163,18 @@ fn golden(name: &str) -> PathBuf {
 /// Compares a text with a golden file, or writes it.
 #[track_caller]
 fn compare(name: &str, text: &str) {
-    let path = golden(name);
+    compare_file(&golden(name), text);
+}
+
+#[track_caller]
+fn compare_file(path: &Path, text: &str) {
     if std::env::var_os("HOST_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().expect("golden files are in folders")).expect("the tree can be written");
-        std::fs::write(&path, text).expect("the tree can be written");
+        std::fs::write(path, text).expect("the tree can be written");
         return;
     }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    let expected = std::fs::read_to_string(path).unwrap_or_default();
+    let name = path.display();
     let differs = expected.lines().zip(text.lines()).position(|(one, other)| one != other);
     let line = differs.unwrap_or_else(|| expected.lines().count().min(text.lines().count()));
     assert!(
@@ -217,12 +223,18 @@ fn compare_all(place: &Place, (name, folder): (&str, &str), plugin: &str) {
 #[test]
 fn each_bug_is_reported_and_drawn_as_it_was() {
     let place = repository();
-    for Seeded { name, plugin, options, length } in SEEDED {
+    for seeded @ Seeded { name, plugin, options, length } in SEEDED {
         let plugin = format!("plugins/{plugin}");
         let run = [&["run", "--quiet", "--out", name, &plugin][..], options].concat();
         let ran = place.host(&run).exits(12);
         assert!(ran.out.contains(&format!("after {length} steps")), "{name}: {}", ran.out);
         compare_all(&place, (name, name), &plugin);
+        if std::ptr::eq(seeded, &SEEDED[0]) {
+            // The README and the book link to it: what a click on the first violation opens is what the program writes today.
+            let page = without_digests(&read(&place, &format!("{name}/trace.html")));
+            assert!(page.len() < 400_000, "{} bytes", page.len());
+            compare_file(&folder("../docs").join("first-violation.html"), &page);
+        }
     }
 }
 

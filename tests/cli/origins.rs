@@ -10,12 +10,12 @@ use super::golden::repository;
 use super::{Place, Ran, bundled, schema};
 
 /// The state after the first steps of a trace of Paxos, exported, as a trace that begins there.
-fn exported(trace: &Trace, steps: usize) -> Trace {
+pub(super) fn exported(trace: &Trace, steps: usize) -> Trace {
     live::exported(&std::fs::read(bundled("paxos")).expect("it is built"), trace, steps)
 }
 
 /// A place with the counterexample of a known mistake in Paxos, and the trace.
-fn counterexample() -> (Place, Trace) {
+pub(super) fn counterexample() -> (Place, Trace) {
     let place = repository();
     place.host(&["run", bundled("paxos"), "--set", "bug=last-response", "--out", "o/one"]).exits(12);
     let trace = read(&place, "o/one/trace.json");
@@ -27,7 +27,7 @@ fn read(place: &Place, path: &str) -> Trace {
     serde_json::from_str(&text).expect("a trace")
 }
 
-fn put(place: &Place, path: &str, trace: &Trace) {
+pub(super) fn put(place: &Place, path: &str, trace: &Trace) {
     place.put(path, serde_json::to_string(trace).expect("a document"));
 }
 

@@ -61,7 +61,10 @@ impl From<MachineError> for Refused {
 
 impl From<CursorError> for Refused {
     fn from(error: CursorError) -> Self {
-        Self::conflict(error)
+        match error {
+            CursorError::Crowded(_) => Self::conflict(error).help("save what matters and begin another session"),
+            error => Self::conflict(error),
+        }
     }
 }
 

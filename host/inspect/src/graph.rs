@@ -12,7 +12,7 @@ pub enum Fate {
     InFlight,
     /// This step receives it.
     Delivered(usize),
-    /// It is lost in this step.
+    /// It is lost in this step: by itself, or with a connection.
     Lost(usize),
 }
 
@@ -69,7 +69,20 @@ pub fn arrows(recording: &Recording) -> Vec<Arrow> {
         if let TraceEvent::Lose { from, payload } = &step.event {
             end(&mut arrows, *from, step.node, &payload.0, Fate::Lost(number));
         }
-        send(&mut arrows, recording, step.node, number, &recording.steps[number - 1].sent);
+        let observed = &recording.steps[number - 1];
+        for lost in observed.lost.iter().filter(|lost| !lost.is_sent) {
+            end(&mut arrows, lost.from, lost.to, &lost.payload, Fate::Lost(number));
+        }
+        let before = arrows.len();
+        send(&mut arrows, recording, step.node, number, &observed.sent);
+        for lost in observed.lost.iter().filter(|lost| lost.is_sent) {
+            let is_it = |arrow: &&mut Arrow| {
+                arrow.fate == Fate::InFlight && (arrow.to, &arrow.payload) == (lost.to, &lost.payload)
+            };
+            if let Some(arrow) = arrows[before..].iter_mut().find(is_it) {
+                arrow.fate = Fate::Lost(number);
+            }
+        }
     }
     arrows
 }

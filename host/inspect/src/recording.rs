@@ -57,6 +57,8 @@ pub struct Recording {
     pub names: NodeNames,
     /// The plugin's descriptions of the sent messages.
     messages: BTreeMap<Vec<u8>, Value>,
+    /// The argument of the local events of each name; none if their arguments differ.
+    arguments: BTreeMap<String, Option<Hex>>,
     /// The plugin's descriptions of the local events.
     locals: BTreeMap<LocalEvent, Value>,
     /// The plugin's descriptions of the views that the property of the finding reads.
@@ -87,6 +89,7 @@ impl Recording {
             calls: Vec::new(),
             names: NodeNames::default(),
             messages: BTreeMap::new(),
+            arguments: BTreeMap::new(),
             locals: BTreeMap::new(),
             views: BTreeMap::new(),
         };
@@ -148,6 +151,12 @@ impl Recording {
                 // No handler ran: a loss changes nothing at the node.
                 let before = self.observed(step.node, self.step_before(number, step.node)).clone();
                 (observed.state, observed.description) = (before.state, before.description);
+            }
+            if let TraceEvent::Local { name, payload, .. } = &step.event {
+                let known = self.arguments.entry(name.clone()).or_insert_with(|| Some(payload.clone()));
+                if known.as_ref().is_some_and(|known| known != payload) {
+                    *known = None;
+                }
             }
             self.trace.steps.push(TraceStep { sent, state, choices: observed.choices.clone(), ..step.clone() });
             self.steps.push(observed);
@@ -283,11 +292,8 @@ impl Recording {
 
     /// Whether another event of the trace has the same name and differs in its argument only.
     fn needs_argument(&self, step: &TraceStep) -> bool {
-        let TraceEvent::Local { name, payload, .. } = &step.event else { return false };
-        self.trace.steps.iter().any(|other| match &other.event {
-            TraceEvent::Local { name: theirs, payload: argument, .. } => theirs == name && argument != payload,
-            _ => false,
-        })
+        let TraceEvent::Local { name, .. } = &step.event else { return false };
+        self.arguments.get(name).is_some_and(Option::is_none)
     }
 
     /// The finding that the trace records, or else the first bad one, with its node.

@@ -36,7 +36,9 @@ fn labels(recording: &Recording) -> Vec<Label> {
     let arrows = graph::arrows(recording);
     let mut labels: Vec<Label> = Vec::with_capacity(recording.steps.len());
     for (number, step) in (1..).zip(&recording.trace.steps).take(recording.steps.len()) {
-        let is_end = |fate: Fate| fate == Fate::Delivered(number) || fate == Fate::Lost(number);
+        // What a broken connection takes along is no cause of the step.
+        let is_loss = matches!(step.event, TraceEvent::Lose { .. });
+        let is_end = |fate: Fate| fate == Fate::Delivered(number) || (is_loss && fate == Fate::Lost(number));
         let causes = arrows.iter().filter(|arrow| is_end(arrow.fate)).map(|arrow| {
             let mut hasher = blake3::Hasher::new();
             // Messages of `init` have no cause.

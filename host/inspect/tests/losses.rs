@@ -5,9 +5,11 @@ use std::sync::Arc;
 use host_inspect::draw::{Context, Form, draw};
 use host_inspect::graph::{Fate, arrows};
 use host_inspect::recording::Recording;
+use host_inspect::traced_state::TracedState;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
-use host_model::trace::{Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep};
+use host_model::trace::{self, Hex, PluginRef, TRACE_VERSION, Trace, TraceEvent, TraceStep, start};
 
 /// Two messages 7 are in flight to node 1 at the start, and one 8. Node 1 counts.
 fn recording(network: Network, events: Vec<TraceEvent>) -> Recording {
@@ -86,4 +88,76 @@ fn each_delivery_of_a_copy_has_its_arrow() {
     assert_eq!(steps, [delivered(1), delivered(2), delivered(3), (8, Fate::Lost(4)), delivered(5)]);
     let mermaid = draw(&recording, Form::Mermaid, Context::default());
     assert_eq!(mermaid.matches("07 (sent in 0)").count(), 4, "{mermaid}");
+}
+
+/// Messages in flight, as sender, destination and content.
+type Flight = Vec<(u32, u32, Vec<u8>)>;
+
+/// A random walk with resets and breaks over ordered links, and what the model has in flight at the start and after each step.
+fn walk(toy: &Arc<Toy>, seed: u64) -> (Trace, Vec<Flight>) {
+    let faults = Faults { resets: 1, breaks: 2, ..Faults::default() };
+    let scenario = Scenario { network: Network::Ordered, faults, ..Scenario::new(3) };
+    let lts = Lts::new(toy, scenario.clone()).expect("toys work");
+    let mut stepper = Stepper::new(&lts).expect("toys work");
+    let start = start::initial(&mut stepper).expect("toys start").remove(0);
+    let mut traced = TracedState::new(&stepper, &start);
+    let flight = |stepper: &Stepper<'_>, traced: &TracedState| -> Flight {
+        let messages = traced.in_flight().iter().map(|flying| stepper.message(flying.message));
+        let messages = messages.filter(|message| !message.is_notice);
+        let mut flight: Flight = messages.map(|message| (message.from, message.to, message.payload.clone())).collect();
+        flight.sort();
+        flight
+    };
+    let (mut path, mut flights, mut random) = (Vec::new(), vec![flight(&stepper, &traced)], seed);
+    while path.len() < 30 {
+        let enabled = traced.enabled(&mut stepper).expect("toys work");
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let Some(action) = enabled.get((random >> 33) as usize % enabled.len().max(1)) else { break };
+        if let Some(step) = traced.take(&mut stepper, action, path.len() as u32).expect("toys work") {
+            path.push(step);
+            flights.push(flight(&stepper, &traced));
+        } else if enabled.len() == 1 {
+            break;
+        }
+    }
+    let trace = Trace {
+        trace_version: TRACE_VERSION,
+        plugin: PluginRef { name: "toy".to_owned(), version: None, digest: None },
+        scenario,
+        placements: Vec::new(),
+        limits: Default::default(),
+        init_choices: Vec::new(),
+        expressed: Vec::new(),
+        specs: Vec::new(),
+        beginning: None,
+        finding: None,
+        steps: trace::record(&mut stepper, &start.initial, &path).expect("toys work"),
+    };
+    (trace.beginning_at(start.origin).with_version(), flights)
+}
+
+/// The naive reference is the model: an arrow is in flight after a step where its message is, and what is lost with a connection is not.
+#[test]
+fn arrows_are_in_flight_where_the_messages_are() {
+    let (mut lost, mut lost_at_once) = (0, 0);
+    for seed in 0..300 {
+        let toy = Arc::new(Toy::random(seed, 3).with_random_errors(seed));
+        let (trace, flights) = walk(&toy, seed);
+        let (recording, result) = Recording::new(&toy, &trace);
+        result.expect("it replays");
+        let arrows = arrows(&recording);
+        for (step, flight) in flights.iter().enumerate() {
+            let shown = arrows.iter().filter(|arrow| arrow.is_in_flight_after(step));
+            let mut shown: Flight = shown.map(|arrow| (arrow.from, arrow.to, arrow.payload.clone())).collect();
+            shown.sort();
+            assert_eq!(shown, *flight, "seed {seed}, after step {step}");
+        }
+        let all = recording.steps.iter().flat_map(|step| &step.lost);
+        lost += all.clone().filter(|lost| !lost.is_sent).count();
+        lost_at_once += all.filter(|lost| lost.is_sent).count();
+        let drawing = draw(&recording, Form::Svg, Context::default());
+        let never = arrows.iter().any(|arrow| arrow.fate == Fate::InFlight);
+        assert!(never || !drawing.contains("never delivered"), "seed {seed}: {drawing}");
+    }
+    assert!(lost > 20 && lost_at_once > 5, "{lost} and {lost_at_once} losses are too few to compare");
 }

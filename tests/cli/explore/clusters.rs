@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Page;
 use crate::cli::golden::repository;
+use crate::cli::origins::{counterexample, exported, put};
 use crate::cli::{Place, bundled, folder};
 
 /// Each option that makes nodes differ, or begins a search elsewhere: the session steps, searches, and its traces are sessions again.
@@ -31,6 +32,15 @@ fn sessions_of_clusters_that_differ_step_search_and_are_saved() {
         let wanted = json!({ "strategy": "bdfs", "depth": 2, "seconds": 600 });
         let progress = page.searched(at, &wanted);
         assert_eq!(progress["state"], "done", "{options:?}: {progress}");
+        // Expressions read every node, whatever component it runs.
+        let probe = page.post("probes", &json!({ "expression": "size(nodes)" }));
+        let values = page.get(&format!("probes/{}?to={at}", probe["probe"]));
+        let nodes = page.get("session")["nodes"].as_array().map(Vec::len).expect("a list");
+        assert_eq!(
+            values["values"].as_array().and_then(|all| all.last()),
+            Some(&json!(nodes.to_string())),
+            "{options:?}"
+        );
         let state = page.get(&format!("places/{at}"));
         let file = format!("saved-{number}.json");
         page.post(&format!("places/{at}/save"), &json!({ "path": file }));
@@ -90,6 +100,45 @@ fn the_commands_of_the_book_start_sessions() {
     }
 }
 
+/// An absent node has no state: it is shown as such, and expressions pass over it along the branch.
+#[test]
+fn probes_pass_over_an_absent_node() {
+    let (place, whole) = counterexample();
+    let mut live = exported(&whole, 4);
+    let beginning = live.beginning.as_mut().expect("it begins there");
+    beginning.states.truncate(2);
+    beginning.in_flight.retain(|flight| flight.to != 2);
+    live.scenario.absent.insert(2);
+    put(&place, "o/live.json", &live);
+    let Some(page) = Page::of(&place, &["o/live.json", "--plugin", bundled("paxos"), "--quiet"]) else { return };
+    let line = page.get("session")["line"].clone();
+    let mut at = line.as_array().and_then(|line| line.last()).and_then(Value::as_u64).expect("an end");
+    let mut wanted = Vec::new();
+    for step in 0..8 {
+        let state = page.get(&format!("places/{at}"));
+        let nodes = state["nodes"].as_array().expect("a list");
+        assert_eq!(nodes[2]["rows"][0]["value"], "absent", "{}", nodes[2]);
+        let promised = |node: &Value| {
+            // A row of its own where it has changed, and otherwise the first field of the acceptor.
+            let rows = node["rows"].as_array().expect("a list");
+            let value = |name: &str| rows.iter().find(|row| row["name"] == name).and_then(|row| row["value"].as_str());
+            let whole = || value("acceptor")?.strip_prefix("{promised: ")?.split(',').next();
+            value("promised").or_else(whole).unwrap_or_else(|| panic!("{node}")).to_owned()
+        };
+        wanted.push(format!("[{}, {}]", promised(&nodes[0]), promised(&nodes[1])));
+        let enabled = state["enabled"].as_array().expect("a list");
+        assert!(enabled.iter().all(|event| event["node"] != 2), "an absent node takes no step: {enabled:?}");
+        at = page.take(at, step % enabled.len() as u64);
+    }
+    let probe = page.post("probes", &json!({ "expression": "nodes.map(n, n.Running.acceptor.promised)" }));
+    let values = page.get(&format!("probes/{}?to={at}", probe["probe"]));
+    let values = values["values"].as_array().expect("a list");
+    assert_eq!(values[values.len() - 9..values.len() - 1], wanted.iter().map(|it| json!(it)).collect::<Vec<_>>());
+    let size = page.post("probes", &json!({ "expression": "size(nodes)" }));
+    assert_eq!(page.get(&format!("probes/{}?to=0", size["probe"]))["values"], json!(["2"]));
+    page.ends();
+}
+
 /// A trace of 100,000 steps opens, answers at its end, and grows.
 #[test]
 fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
@@ -123,4 +172,12 @@ fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
     let end = page.take(STEPS as u64, 0);
     assert_eq!(page.get(&format!("places/{end}"))["step"]["depth"], STEPS + 1);
     page.ends();
+    // Where every step leaves a message in flight, there are too many of them; the other commands read the trace.
+    let steps = trace["steps"].as_array_mut().expect("a list");
+    let send = steps.iter().find(|step| step["event"]["kind"] != "deliver").expect("a message is sent").clone();
+    *steps = std::iter::repeat_n(send, STEPS).collect();
+    place.put("piled.json", trace.to_string());
+    let refused = place.host(&["explore", "piled.json", "--plugin", "guest.wasm", "--quiet"]).exits(151);
+    refused.says(&["100000000 messages in flight, the most that it keeps", "`host replay` prints its steps"]);
+    place.host(&["replay", "piled.json", "--plugin", "guest.wasm", "--quiet"]).exits(0);
 }

@@ -48,6 +48,9 @@ fn a_fault_inserted_by_click_becomes_a_scenario_that_is_tested() {
             .expect("JSON");
     assert_eq!((&prefix["plugin"]["digest"], &prefix["steps"][0]["state"]), (&Value::Null, &Value::Null));
     assert!(tested.out.contains("1 passed, 0 failed"), "{tested:?}");
+    // Elsewhere there is no `plugins/paxos`: the scenario names what was explored.
+    let elsewhere = crate::cli::Place::new();
+    elsewhere.host(&["test", &place.path("kept/lost-memory.toml").to_string_lossy()]).exits(0);
     // It is a scenario like any other: it can be run and explored, from where it was saved.
     let ran = place.host(&["run", "kept/lost-memory.toml", "--quiet", "--json"]).json();
     assert_eq!((&ran["result"], &ran["violations"][0]["length"]), (&json!("violation"), &json!(steps.len())));
@@ -78,4 +81,73 @@ fn a_trap_becomes_a_scenario() {
     page.post(&format!("places/{at}/scenario"), &json!({ "path": "trap.toml" }));
     page.ends();
     place.host(&["test", "trap.toml"]).exits(0);
+}
+
+/// No state shows that a promise is broken: the trace says so, and the test follows it.
+#[test]
+fn a_broken_promise_becomes_a_test_that_runs_from_anywhere() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/query/scenarios/busy.toml", "--quiet"]) else { return };
+    let progress = page.searched(0, &json!({ "strategy": "bdfs", "seconds": 600 }));
+    let end = progress["findings"][0]["place"].as_u64().unwrap_or_else(|| panic!("a promise is broken: {progress}"));
+    for at in [0, end] {
+        let standings = page.get(&format!("places/{at}"))["standings"].clone();
+        let all = standings.as_array().expect("a list");
+        assert!(all.iter().all(|it| it["standing"] != "violated"), "no state shows it: {standings}");
+    }
+    assert_eq!(page.ask("POST", "places/0/scenario", &json!({ "path": "kept/early.toml" })).0, 409);
+    let saved = page.post(&format!("places/{end}/scenario"), &json!({ "path": "kept/promise.toml" }));
+    assert!(saved["text"].as_str().is_some_and(|text| text.contains("host test kept/promise.toml")), "{saved}");
+    page.post(&format!("places/{end}/save"), &json!({ "path": "promise.json" }));
+    page.ends();
+    let replayed = place.host(&["replay", "promise.json", "--plugin", "plugins/query", "--quiet"]);
+    assert!(replayed.out.contains("replayed: ") && replayed.out.contains("answered"), "{replayed:?}");
+    // From where it was saved, and from a folder in which nothing is.
+    place.host(&["test", "kept/promise.toml"]).exits(0);
+    let elsewhere = crate::cli::Place::new();
+    let given = place.path("kept/promise.toml").to_string_lossy().into_owned();
+    let tested = elsewhere.host(&["test", &given]).exits(0);
+    assert!(tested.out.contains("1 passed, 0 failed"), "{tested:?}");
+    // In another build without the mistake the promise is kept: the test fails, unless that is what it expects.
+    let trace = std::fs::read_to_string(place.path("kept/promise.json")).expect("it was written");
+    let mut trace: Value = serde_json::from_str(&trace).expect("JSON");
+    assert_eq!(trace["scenario"]["parameters"]["bug"], "busy");
+    trace["scenario"]["parameters"]["bug"] = json!("none");
+    trace["plugin"]["digest"] = json!(format!("blake3:{}", "00".repeat(32)));
+    place.put("kept/promise.json", trace.to_string());
+    let mended = elsewhere.host(&["test", &given]);
+    assert_ne!(mended.code, 0, "{mended:?}");
+    let test = std::fs::read_to_string(place.path("kept/promise.toml")).expect("it was written");
+    place.put("kept/promise.toml", test.replace("\"violated\"", "\"gone\""));
+    elsewhere.host(&["test", &given]).exits(0);
+    // A test names a component: it builds no folder.
+    let folder = place.path("plugins/query").canonicalize().expect("it is there");
+    place.put("kept/promise.toml", format!("trace = \"promise.json\"\nplugin = {:?}\n", folder.display().to_string()));
+    let refused = elsewhere.host(&["test", &given]);
+    assert_ne!(refused.code, 0);
+    assert!(refused.out.contains("would have to be built"), "{refused:?}");
+}
+
+/// What is explored from the folder of a plugin is tested from there and from elsewhere; among the scenarios of the plugin it is one of them.
+#[test]
+fn a_scenario_of_a_folder_runs_where_it_was_saved_and_elsewhere() {
+    let place = crate::cli::Place::new();
+    let text = std::fs::read_to_string(crate::cli::folder("register-text").join("register.wat")).expect("it is there");
+    std::fs::create_dir_all(place.path("own/scenarios")).expect("a temporary folder can be written");
+    place.put("own/register.wat", text);
+    let inside = crate::cli::Place { standing: "own", ..place };
+    for given in [".", "./register.wat"] {
+        let options = [given, "--quiet", "--", "--set", "bug=one-ack", "--set", "reads=0"];
+        let Some(page) = Page::of(&inside, &options) else { return };
+        let progress = page.searched(0, &json!({ "strategy": "bdfs", "seconds": 600 }));
+        let end = progress["findings"][0]["place"].as_u64().unwrap_or_else(|| panic!("{progress}"));
+        let name = if given == "." { "folder" } else { "file" };
+        for path in [format!("scenarios/{name}.toml"), format!("kept/{name}.toml")] {
+            page.post(&format!("places/{end}/scenario"), &json!({ "path": path }));
+            inside.host(&["test", &path]).exits(0);
+            let elsewhere = crate::cli::Place::new();
+            elsewhere.host(&["test", &inside.path(&format!("own/{path}")).to_string_lossy()]).exits(0);
+        }
+        page.ends();
+    }
 }

@@ -38,6 +38,48 @@ fn seeds_from_a_moment_are_the_walks_of_these_seeds() {
     page.ends();
 }
 
+/// Findings of one strategy are branches while it continues, and the minimised ones take their place at its end.
+#[test]
+fn findings_of_a_strategy_appear_while_it_runs() {
+    let place = repository();
+    let behind = ["--set", "bug=one-ack", "--nodes", "5", "--continue"];
+    for strategy in ["bdfs", "dpor", "auto"] {
+        let words = ["plugins/register", "--quiet", "--"].into_iter().chain(behind);
+        let Some(page) = Page::of(&place, &words.collect::<Vec<_>>()) else { return };
+        let wanted = json!({ "strategy": strategy, "seconds": 3_600 });
+        let search = page.post("places/0/search", &wanted)["search"].clone();
+        // It would take long: the findings are there before, each a branch at whose end the property is violated.
+        let early = loop {
+            let progress = page.get(&format!("searches/{search}"));
+            assert_eq!(
+                progress["state"], "running",
+                "{strategy}: the search ends too early to say anything: {progress}"
+            );
+            if progress["findings"].as_array().is_some_and(|findings| !findings.is_empty()) {
+                break progress["findings"].clone();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        for finding in early.as_array().expect("a list") {
+            let state = page.get(&format!("places/{}", finding["place"]));
+            let standings = state["standings"].as_array().expect("a list");
+            assert!(standings.iter().any(|it| it["standing"] == "violated"), "{strategy}: {finding}");
+            assert!(finding["marks"].as_array().is_some_and(|marks| !marks.is_empty()), "{strategy}: {finding}");
+        }
+        page.ask("DELETE", &format!("searches/{search}"), &Value::Null);
+        let end = loop {
+            let progress = page.get(&format!("searches/{search}"));
+            if progress["state"] != "running" {
+                break progress;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        assert_eq!(end["state"], "stopped", "{strategy}: {end}");
+        assert!(end["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{strategy}: {end}");
+        page.ends();
+    }
+}
+
 /// A search that finds nothing shows a few ways with different ends, each a branch.
 #[test]
 fn where_nothing_is_found_ways_with_different_ends_are_shown() {

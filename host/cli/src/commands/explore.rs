@@ -15,7 +15,8 @@ use crate::environment::Environment;
 use crate::options::after_dashes::Taker;
 use crate::options::traces::ExploreArguments;
 
-const TAKER: Taker = Taker { name: "host explore", does: "shows the cluster on a page", besides: &[] };
+const TAKER: Taker =
+    Taker { name: "host explore", does: "shows the cluster on a page", besides: &["continue", "max-violations"] };
 
 /// Serves the page of a cluster until an interrupt.
 pub fn run(arguments: &ExploreArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
@@ -32,6 +33,7 @@ pub fn run(arguments: &ExploreArguments, environment: &mut Environment<'_>) -> R
         spec,
         directory: environment.directory.clone(),
         cache: environment.cache.clone(),
+        builds: environment.builds.of_components(),
         clock: Arc::clone(&environment.clock),
         interrupted: Arc::clone(&environment.interrupted),
         places_max: PLACES_MAX,

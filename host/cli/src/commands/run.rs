@@ -92,7 +92,7 @@ fn explore_unnamed(
     let cluster = request.open(&mut environment.context())?;
     let machines = AuditedFactory::new(cluster.factory(), spec.process.audit.unwrap_or_default());
     let lts = cluster.lts(&machines)?;
-    let shown = progress.map(|form| Shown { line: &progress::line, form });
+    let shown = progress.map(|form| Shown { line: &progress::line, form, finds: None });
     let outcome = search::run(spec, &cluster, &lts, shown, &mut environment.context())?;
     let first = outcome.violations.first().map(|violation| &violation.trace);
     let is_kept = out.is_some();

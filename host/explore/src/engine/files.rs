@@ -39,6 +39,9 @@ impl Engine<'_> {
 
     /// The trace that leads to a place, with the finding there.
     pub(super) fn trace_to(&mut self, place: Place) -> Result<Trace, Refused> {
+        if let Some(broken) = self.broken.get(&place) {
+            return Ok(broken.clone());
+        }
         let steps = self.moments.path(self.place(place)?);
         let trace = path::trace_of(self.explored.cluster, &self.explored.trace, steps);
         trace.map_err(|error| Refused::conflict(format_args!("the path does not replay: {error}")))

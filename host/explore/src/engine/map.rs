@@ -1,6 +1,6 @@
 //! The states within reach, breadth first from the beginning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -152,10 +152,23 @@ impl Engine<'_> {
 
     /// All that a search would do in a state, with each outcome.
     fn successors(&mut self, traced: &TracedState) -> Result<Vec<Action>, Refused> {
-        let mut all = Vec::new();
-        for action in traced.enabled(self.moments.stepper_mut())? {
+        let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut actions = traced.enabled(self.moments.stepper_mut())?;
+        // The page offers the loss of every message; a search loses those that `--losses` allows.
+        let mut losses = traced.losses(self.moments.stepper());
+        let known = self.moments.stepper().known();
+        losses.retain(|action| {
+            let local = traced.locals()[action.node as usize];
+            action.cause.messages().iter().all(|message| known.loss(local, *message).is_some())
+        });
+        actions.append(&mut losses);
+        for action in actions {
             let local = traced.locals()[action.node as usize];
             let trigger = action.cause.trigger(self.moments.stepper_mut());
+            // Equal messages of different steps are one event of the state.
+            if !seen.insert((action.node, trigger)) {
+                continue;
+            }
             let row = self.moments.stepper_mut().step(local, trigger)?;
             let outcomes = self.moments.stepper().outcomes(row);
             all.extend(outcomes.iter().map(|outcome| Action {

@@ -43,7 +43,7 @@ use host_inspect::recording::Recording;
 use host_model::lts::{Lts, Stepper};
 use host_model::trace::{self, Trace};
 use host_session::base::Failure;
-use host_session::base::context::Clock;
+use host_session::base::context::{Builds, Clock};
 use host_session::cluster::Cluster;
 use host_session::spec::RunSpec;
 use serde::Serialize;
@@ -80,6 +80,8 @@ pub struct Explored<'c> {
     pub directory: PathBuf,
     /// Where compiled code is kept.
     pub cache: Option<PathBuf>,
+    /// The components that were built for the cluster, which searches load.
+    pub builds: Builds,
     /// The clock of bounds on time.
     pub clock: Clock,
     /// Ends the session.
@@ -100,6 +102,8 @@ pub struct Engine<'l> {
     about: Vec<About>,
     /// In place of the critical step of a broken promise.
     sibling: Option<Sibling>,
+    /// The traces of broken promises and deadlocks, which no single state shows, by the places of their ends.
+    broken: BTreeMap<Place, Trace>,
     names: BTreeMap<Place, String>,
     probes: BTreeMap<usize, Asked>,
     searches: BTreeMap<usize, Running>,
@@ -116,6 +120,10 @@ impl<'l> Engine<'l> {
     pub fn new(explored: Explored<'l>, lts: &'l Lts<'l>) -> Result<Self, Failure> {
         let failure = |error| match error {
             CursorError::Machine(error) => Failure::from(error),
+            error @ CursorError::Crowded(_) => {
+                let failure = Failure::configuration(format_args!("the trace cannot be explored: {error}"));
+                failure.help("`host replay` prints its steps, and `host minimize` makes it short")
+            }
             error => Failure::configuration(format_args!("the trace cannot be explored: {error}")),
         };
         let (trace, factory) = (&explored.trace, explored.cluster.factory());
@@ -133,6 +141,12 @@ impl<'l> Engine<'l> {
             Sibling { text, line }
         });
         Ok(Self {
+            broken: line
+                .last()
+                .filter(|_| scenarios::is_of_path(trace))
+                .map(|end| (*end, trace.clone()))
+                .into_iter()
+                .collect(),
             told: line.iter().copied().zip(story.lines.clone()).collect(),
             about: page::about(trace, None),
             explored,

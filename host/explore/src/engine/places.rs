@@ -138,7 +138,30 @@ impl Engine<'_> {
                 received.push(Received { from, to, sent, text, lost: !heard });
             }
         }
+        received.extend(self.lost_at_once(place, step, &after));
         received
+    }
+
+    /// The messages of a step that are lost when they are sent: their destination knows that the connection is broken.
+    fn lost_at_once(&mut self, place: Place, step: &TraceStep, after: &[TracedMessage]) -> Vec<Received> {
+        let own = after.iter().filter(|flying| flying.origin.tag as Place == place);
+        let stepper = self.moments.stepper();
+        let mut kept: Vec<_> =
+            own.map(|flying| stepper.message(flying.message)).map(|it| (it.to, &it.payload)).collect();
+        let mut lost = Vec::new();
+        for sent in step.sent.iter().flatten() {
+            match kept.iter().position(|(to, payload)| (*to, *payload) == (sent.to, &sent.payload.0)) {
+                Some(index) => {
+                    kept.swap_remove(index);
+                }
+                None => lost.push((sent.to, sent.payload.0.clone())),
+            }
+        }
+        let shown = |(to, payload): (NodeId, Vec<u8>)| {
+            let text = self.moments.message(&payload);
+            Received { from: step.node, to, sent: place, text, lost: true }
+        };
+        lost.into_iter().map(shown).collect()
     }
 
     pub(super) fn flying(&mut self, flying: &TracedMessage) -> Flying {

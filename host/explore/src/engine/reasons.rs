@@ -88,7 +88,7 @@ impl Engine<'_> {
             [before, now].map(|value| value.map_or("nothing".to_owned(), |value| words::value_on_one_line(&value)));
         let event = step.event.as_ref().map(|event| event.text.clone()).unwrap_or_default();
         let text = format!("step {} wrote {path}: {before} -> {now}. It is {event}", step.depth);
-        let received = step.event.into_iter().flat_map(|event| event.received);
+        let received = step.event.into_iter().flat_map(|event| event.received).filter(|message| !message.lost);
         let places = std::iter::once(place).chain(received.map(|message| message.sent)).collect();
         super::json(&Why { text: clean(&text), places })
     }

@@ -1,4 +1,5 @@
-//! A moment as a scenario that `host test` runs: the trace that leads there as its prefix, and the violation as what is expected.
+//! A moment as a test for `host test`: a scenario with the trace to it as prefix, which expects the violation. A broken promise or a deadlock,
+//! which no single state shows, is tested by its trace.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,11 +25,12 @@ impl Engine<'_> {
         let prefix = scenario.with_extension("json");
         self.new_file(&prefix.to_string_lossy(), "json")?;
         let trace = self.trace_to(place)?;
-        let Some(expected) = trace.finding.as_ref().and_then(expected) else {
-            let refused = Refused::conflict("no property is violated here: a scenario expects a violation");
+        let Some(finding) = trace.finding.clone() else {
+            let refused = Refused::conflict("nothing is violated here: a scenario expects a violation");
             return Err(refused.help("go to the step that violates a property, or save the trace with a name *.json"));
         };
-        let text = text(&self.as_built(&scenario), &trace, &scenario, &expected);
+        let Some(expected) = expected(&finding) else { return self.save_path(&scenario, &trace, &finding) };
+        let text = text(&self.as_built(&scenario), &trace, &self.explored.directory, &scenario, &expected);
         let mut events = events_of(trace.clone());
         if let Some(Finding::Fault { .. }) = &trace.finding {
             // Nothing begins in a node that is stuck: the search takes the last step again.
@@ -38,6 +40,33 @@ impl Engine<'_> {
         files::write(&scenario, &text, &self.explored.directory)?;
         let text =
             format!("{} runs {} of {} steps: host test {0}", scenario.display(), prefix.display(), trace.steps.len());
+        Ok(json!({ "text": clean(&text) }).to_string())
+    }
+
+    /// Writes a trace with a finding of its path, and a file that names the trace as a test.
+    fn save_path(&mut self, file: &Path, trace: &Trace, finding: &Finding) -> Answer {
+        if !trace.placements.is_empty() || !trace.specs.is_empty() {
+            let refused = Refused::conflict(
+                "a test of a broken promise or a deadlock names one component, and this cluster has several",
+            );
+            return Err(refused.help("save the trace with a name *.json, and test it with `host replay`"));
+        }
+        let cluster = self.as_built(file);
+        let (saved, steps) = (file.with_extension("json"), trace.steps.len());
+        let mut text = head(steps, finding);
+        let _ = writeln!(text, "trace = {}", name_of(&saved));
+        if !cluster.plugin.as_os_str().is_empty() {
+            let _ = writeln!(
+                text,
+                "plugin = {}",
+                quoted(&from(&self.explored.directory, file, &cluster.plugin).to_string_lossy())
+            );
+        }
+        text.push_str("expect = \"violated\"\n");
+        // The whole trace, with the component: in another one a search decides whether the promise is still broken.
+        trace_file::write(&saved, trace, &self.explored.directory)?;
+        files::write(file, &text, &self.explored.directory)?;
+        let text = format!("{} follows the {steps} steps of {}: host test {0}", file.display(), saved.display());
         Ok(json!({ "text": clean(&text) }).to_string())
     }
 }
@@ -67,6 +96,11 @@ impl Engine<'_> {
     }
 }
 
+/// Whether the path of a trace shows its finding, and no single state does: a broken promise or a deadlock.
+pub(super) fn is_of_path(trace: &Trace) -> bool {
+    matches!(trace.finding, Some(Finding::Promise(_) | Finding::Deadlock { .. }))
+}
+
 /// A trace as events alone, which every build of the plugin can follow.
 fn events_of(mut trace: Trace) -> Trace {
     if trace.placements.is_empty() {
@@ -91,17 +125,15 @@ fn expected(finding: &Finding) -> Option<String> {
     }
 }
 
-fn text(cluster: &ClusterSpec, trace: &Trace, scenario: &Path, expected: &str) -> String {
-    let finding = trace.finding.as_ref().map(|finding| words::finding(finding, None, &Default::default()));
+fn text(cluster: &ClusterSpec, trace: &Trace, directory: &Path, scenario: &Path, expected: &str) -> String {
     let steps = trace.steps.len();
-    let mut text = format!("# Saved by host explore: {steps} steps, then {}.\n", clean(&finding.unwrap_or_default()));
-    let path = |given: &Path| quoted(&from(scenario, given).to_string_lossy());
+    let mut text = trace.finding.as_ref().map(|finding| head(steps, finding)).unwrap_or_default();
+    let path = |given: &Path| quoted(&from(directory, scenario, given).to_string_lossy());
     if !cluster.plugin.as_os_str().is_empty() {
         let _ = writeln!(text, "plugin = {}", path(&cluster.plugin));
     }
     // It lies next to the scenario.
-    let name = scenario.with_extension("json");
-    let _ = writeln!(text, "prefix = {}", quoted(&name.file_name().unwrap_or_default().to_string_lossy()));
+    let _ = writeln!(text, "prefix = {}", name_of(&scenario.with_extension("json")));
     if !cluster.specs.is_empty() {
         let specs: Vec<String> = cluster.specs.iter().map(|spec| path(spec)).collect();
         let _ = writeln!(text, "spec = [{}]", specs.join(", "));
@@ -150,14 +182,41 @@ fn text(cluster: &ClusterSpec, trace: &Trace, scenario: &Path, expected: &str) -
     text
 }
 
-/// A path as one that is relative to the folder of a file.
-fn from(file: &Path, given: &Path) -> PathBuf {
-    if given.is_absolute() {
-        return given.to_owned();
+/// The first line of a test.
+fn head(steps: usize, finding: &Finding) -> String {
+    let finding = clean(&words::finding(finding, None, &Default::default()));
+    format!("# Saved by host explore: {steps} steps, then {finding}.\n")
+}
+
+/// The name of a file, for one next to it.
+fn name_of(file: &Path) -> String {
+    quoted(&file.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// A path as the file of a test names it: relative to the folder of the file, so that both can move together; absolute where they share no
+/// folder. All are relative to a directory, which is absolute.
+fn from(directory: &Path, file: &Path, given: &Path) -> PathBuf {
+    let folder = absolute(&directory.join(file.parent().unwrap_or(Path::new(""))));
+    let target = absolute(&directory.join(given));
+    let shared = folder.components().zip(target.components()).take_while(|(one, other)| one == other).count();
+    if shared <= 1 {
+        return target;
     }
-    let normal = |part: &std::path::Component<'_>| matches!(part, std::path::Component::Normal(_));
-    let above = file.parent().map_or(0, |folder| folder.components().filter(normal).count());
-    std::iter::repeat_n(Path::new(".."), above).collect::<PathBuf>().join(given)
+    let up = std::iter::repeat_n(Path::new(".."), folder.components().count() - shared);
+    up.collect::<PathBuf>().join(target.components().skip(shared).collect::<PathBuf>())
+}
+
+/// An absolute path without links as far as it exists, and without `.`.
+fn absolute(path: &Path) -> PathBuf {
+    if let Ok(path) = path.canonicalize() {
+        return path;
+    }
+    let parent = path.parent().map(|parent| if parent.as_os_str().is_empty() { Path::new(".") } else { parent });
+    match (parent, path.file_name()) {
+        (Some(parent), Some(name)) => absolute(parent).join(name),
+        (Some(parent), None) => absolute(parent),
+        _ => path.to_owned(),
+    }
 }
 
 /// A text as a string of TOML, which is one of JSON but for DEL.
@@ -171,9 +230,12 @@ mod tests {
 
     #[test]
     fn paths_are_those_from_the_folder_of_the_scenario() {
-        let of = |file: &str, given: &str| from(Path::new(file), Path::new(given)).display().to_string();
+        let of = |file: &str, given: &str| {
+            from(Path::new("/no/such"), Path::new(file), Path::new(given)).display().to_string()
+        };
         assert_eq!(of("x.toml", "plugins/paxos"), "plugins/paxos");
         assert_eq!(of("./a/b/x.toml", "plugins/paxos"), "../../plugins/paxos");
+        assert_eq!(of("a/x.toml", "/no/target/plugins/p.wasm"), "../../target/plugins/p.wasm");
         assert_eq!(of("a/x.toml", "/plugins/paxos"), "/plugins/paxos");
     }
 

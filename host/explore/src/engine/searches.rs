@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::Engine;
 use super::found::Found;
+use super::scenarios::is_of_path;
 use super::task::{Progress, Task};
 use crate::refused::{Answer, Refused};
 
@@ -100,8 +101,6 @@ impl Engine<'_> {
         spec.search.algo = Some(Algo(strategy));
         spec.search.depth = wanted.depth;
         spec.process.time = Some(Duration::from_secs(wanted.seconds));
-        // What runs here was built already.
-        spec.process.source.finished = true;
         spec.process.source.quiet = true;
         let (stops, shared) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Progress>>::default());
         let plugin = self.explored.cluster.plugin.reference.clone();
@@ -110,6 +109,7 @@ impl Engine<'_> {
             prefix: Trace { steps, plugin, finding: None, ..self.explored.trace.clone() }.with_version(),
             directory: self.explored.directory.clone(),
             cache: self.explored.cache.clone(),
+            builds: self.explored.builds.of_components(),
             clock: Arc::clone(&self.explored.clock),
             seeds: wanted.seeds,
             stops: Arc::clone(&stops),
@@ -136,6 +136,9 @@ impl Engine<'_> {
         let shared = Arc::clone(&running.shared);
         let mut progress = shared.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, ends) = (std::mem::take(&mut progress.found), std::mem::take(&mut progress.ends));
+        if std::mem::take(&mut progress.is_final) {
+            running.findings.clear();
+        }
         let counts = progress.counts.clone();
         let has_panicked = progress.ended.is_none() && running.thread.as_ref().is_none_or(JoinHandle::is_finished);
         let (state, mut text) = match &progress.ended {
@@ -168,13 +171,15 @@ impl Engine<'_> {
     }
 
     fn add(&mut self, found: Vec<Found>, known: &mut Vec<Branch>, left_out: &mut usize) {
-        let mut told = Vec::new();
+        let (mut told, mut broken) = (Vec::new(), Vec::new());
         *left_out += adopt(found, known, |trace, story| {
             let moved = self.branch(trace)?;
             told.extend(moved.line.iter().copied().zip(story.lines.clone()));
+            broken.extend(is_of_path(trace).then(|| (moved.place, trace.clone())));
             Ok(moved)
         });
         self.told.extend(told);
+        self.broken.extend(broken);
     }
 
     /// Stops a search; what it has found by then stays.

@@ -17,7 +17,7 @@ use host_session::base::{Context, Failure};
 use host_session::cluster::{Cluster, trace_file};
 use host_session::report::{FinishedRun, RunReport};
 use host_session::search;
-use host_session::search::finding::Violation;
+use host_session::search::finding::{Early, Violation};
 use host_session::search::monitor::{Form, Moment, Shown};
 use host_session::spec::RunSpec;
 
@@ -30,6 +30,7 @@ pub(super) struct Task {
     pub(super) prefix: Trace,
     pub(super) directory: PathBuf,
     pub(super) cache: Option<PathBuf>,
+    pub(super) builds: Builds,
     pub(super) clock: Clock,
     /// As many random walks in place of one search.
     pub(super) seeds: Option<u64>,
@@ -47,6 +48,8 @@ pub(super) struct Progress {
     pub(super) counts: Vec<u64>,
     /// What was found since the last question.
     pub(super) found: Vec<Found>,
+    /// Whether these are the minimised findings of the whole search, in place of those shown while it ran.
+    pub(super) is_final: bool,
     /// Ways with different ends.
     pub(super) ends: Vec<Found>,
     pub(super) ended: Option<Result<Ended, Failure>>,
@@ -74,7 +77,6 @@ impl Task {
         std::fs::write(&start, trace_file::text(&self.prefix)).map_err(no_file)?;
         self.spec.cluster.prefix = Some(start);
         // Another cluster than that of the session, whose handlers the bounds of the search must not stop.
-        let builds = Builds::default();
         let mut context = Context {
             log: &mut std::io::sink() as &mut (dyn Write + Send),
             columns: None,
@@ -82,7 +84,7 @@ impl Task {
             cache: self.cache.as_deref(),
             interrupted: &self.stops,
             clock: &self.clock,
-            builds: &builds,
+            builds: &self.builds,
         };
         let cluster = Cluster::open(&self.spec, &mut context)?;
         let machines = AuditedFactory::new(cluster.factory(), Mode::Off);
@@ -121,9 +123,18 @@ impl Task {
             self.shared().line.clone_from(&line);
             line
         };
-        let shown = Shown { line: &line, form: Form::EverySecond };
+        let early = Mutex::new(Kinds::default());
+        let finds = |violation: Early| {
+            let found = early_finding(violation, &mut early.lock().unwrap_or_else(PoisonError::into_inner));
+            self.shared().found.extend(found);
+        };
+        let shown = Shown { line: &line, form: Form::EverySecond, finds: Some(&finds) };
         let outcome = search::run(&self.spec, cluster, lts, Some(shown), context)?;
-        self.shared().found.extend(outcome.violations.iter().filter_map(found));
+        {
+            let mut shared = self.shared();
+            shared.found = outcome.violations.iter().filter_map(found).collect();
+            shared.is_final = true;
+        }
         let saved = outcome.violations.iter().map(|_| None).collect();
         let (spec, outcome) = (&self.spec, &outcome);
         let (command, witnesses) = (String::new(), BTreeMap::new());
@@ -168,6 +179,15 @@ impl Task {
     }
 }
 
+/// A violation of a search that continues; none if one in the same words is shown that is no longer.
+fn early_finding(violation: Early, shown: &mut Kinds) -> Option<Found> {
+    let Early { trace, recording, node } = violation;
+    let text = words::finding(trace.finding.as_ref()?, node, &recording.names);
+    let kind = shown.place(&text, trace.steps.len())?;
+    let story = Story::new(&recording, 0);
+    Some(Found { kind: Some(kind), text, trace, story, seeds: None })
+}
+
 /// What the seeds so far end in: each kind with the steps of the shortest way, and the number of seeds.
 #[derive(Default)]
 struct Kinds(Vec<(String, usize, u64)>);
@@ -176,17 +196,22 @@ impl Kinds {
     /// Adds a violation, and returns it if none of its kind is shorter.
     fn add(&mut self, violation: &Violation) -> Option<Found> {
         let found = found(violation)?;
-        let (name, steps) = (kind(violation.trace.finding.as_ref()?), found.trace.steps.len());
-        let known = self.0.iter().position(|(known, ..)| *known == name);
+        let kind = self.place(&kind(violation.trace.finding.as_ref()?), found.trace.steps.len())?;
+        Some(Found { kind: Some(kind), ..found })
+    }
+
+    /// Counts a violation of a kind. Returns the number of the kind if none of it is shorter.
+    fn place(&mut self, name: &str, steps: usize) -> Option<usize> {
+        let known = self.0.iter().position(|(known, ..)| known == name);
         let Some(known) = known else {
-            self.0.push((name, steps, 1));
-            return Some(Found { kind: Some(self.0.len() - 1), ..found });
+            self.0.push((name.to_owned(), steps, 1));
+            return Some(self.0.len() - 1);
         };
         let (_, shortest, count) = &mut self.0[known];
         *count += 1;
         let is_shorter = steps < *shortest;
         *shortest = steps.min(*shortest);
-        is_shorter.then_some(Found { kind: Some(known), ..found })
+        is_shorter.then_some(known)
     }
 }
 

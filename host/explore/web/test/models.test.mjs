@@ -73,6 +73,26 @@ test("messages without an end are those in flight", async () => {
   });
 });
 
+test("what a broken connection loses ends there, and is no cause of the step", async () => {
+  const { messages } = await module("space/messages.ts");
+  const { past } = await module("space/past.ts");
+  const message = (from, to, sent, text) => ({ from, to, sent, text });
+  const step = (place, node, kind, received, sent) => [place, { place, parent: place - 1, depth: place, event: { node, kind, text: kind, received, sent } }];
+  // Node 1 sends to node 0, which is reset, and twice more before it knows of that: the first of these is lost at once.
+  const steps = new Map([
+    [0, { place: 0, parent: null, depth: 0, event: null }],
+    step(1, 1, "local", [], [message(1, 0, 1, "a")]),
+    step(2, 0, "fault", [{ ...message(1, 0, 1, "a"), lost: true }], []),
+    step(3, 1, "local", [{ ...message(1, 0, 3, "b"), lost: true }], [message(1, 0, 3, "b"), message(1, 2, 3, "b")]),
+    step(4, 2, "deliver", [{ ...message(1, 2, 3, "b"), lost: false }], []),
+  ]);
+  const line = [0, 1, 2, 3, 4];
+  const all = messages(line, steps, []).map(({ to, text, sent, end, isLost }) => [to, text, sent, end, isLost]);
+  assert.deepEqual(all, [[0, "a", 1, 2, true], [0, "b", 3, 3, true], [2, "b", 3, 4, false]]);
+  assert.deepEqual([...past(line, steps, 2)], [2], "the reset follows from nothing");
+  assert.deepEqual([...past(line, steps, 4)].sort(), [1, 3, 4]);
+});
+
 test("the past of a step is the closure of its causes", async () => {
   const { past } = await module("space/past.ts");
   eachBranch((mock, end, draw, which) => {

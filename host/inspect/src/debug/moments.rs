@@ -46,6 +46,9 @@ pub enum CursorError {
     /// The tree has reached its maximum number of states.
     #[error("this session has {0} states, the most that it keeps: save what matters and begin another one")]
     Full(usize),
+    /// The states of the tree have the maximum number of messages in flight.
+    #[error("the {0} states of this session have {MESSAGES_MAX} messages in flight, the most that it keeps")]
+    Crowded(usize),
 }
 
 /// A state and the step that leads to it.
@@ -424,8 +427,11 @@ impl<'l> Moments<'l> {
             return Ok(Some(*child));
         }
         let messages_in_flight = self.messages_in_flight + traced.in_flight().len();
-        if self.points.len() >= self.places_max || messages_in_flight > MESSAGES_MAX {
+        if self.points.len() >= self.places_max {
             return Err(CursorError::Full(self.points.len()));
+        }
+        if messages_in_flight > MESSAGES_MAX {
+            return Err(CursorError::Crowded(self.points.len()));
         }
         self.messages_in_flight = messages_in_flight;
         let (place, depth) = (self.points.len(), self.points[from].depth + 1);

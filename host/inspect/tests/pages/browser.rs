@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use host_inspect::recording::Recording;
 use host_model::contract::NodeId;
-use host_model::toys::Toy;
-use host_model::trace::TraceEvent;
+use host_model::scenario::Scenario;
+use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::{TraceEvent, TraceStep};
 use serde_json::{Value, json};
 
-use super::content::{HOSTILE, hostile};
+use super::content::{HOSTILE, data, hostile};
 use super::sample::{described, page, recording};
 use super::walks;
 
@@ -203,6 +204,26 @@ fn a_page_shows_the_step_that_its_address_names() {
     let (before, rest) = asking.split_once("<meta http-equiv").expect("there is a policy");
     let free = format!("{before}<meta name=\"none\"{}", rest.split_once("policy").map_or(rest, |(_, rest)| rest));
     assert!(load(&chromium, &free, "").complaints.iter().any(|it| it.contains("x.invalid")));
+}
+
+/// A page that the program writes has every step, however many they are, up to its size.
+#[test]
+fn a_page_of_many_steps_has_each_of_them() {
+    const STEPS: usize = 1_200;
+    let toy = Arc::new(Toy::new(2).rule(0, 0, ToyTrigger::Local(1), 0, &[]));
+    let mut trace = recording().trace;
+    (trace.scenario, trace.finding) = (Scenario::new(2), None);
+    let step = TraceStep { sent: None, state: None, ..trace.steps[0].clone() };
+    trace.steps = vec![step; STEPS];
+    let recording = walks::executed(&toy, &trace);
+    let page = page(&recording);
+    assert_eq!(data(&page)["session"]["line"].as_array().map(Vec::len), Some(STEPS + 1));
+    let Some(chromium) = chromium() else { return };
+    for at in [STEPS, 650] {
+        let loaded = load(&chromium, &page, &format!("#step-{at}"));
+        assert_eq!(loaded.complaints, Vec::<String>::new());
+        assert!(loaded.document.contains(&format!(">step {at} of {STEPS}</span>")), "step {at}");
+    }
 }
 
 #[test]

@@ -253,6 +253,14 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Passes the violations of the report to the monitor that are new to it.
+    pub(crate) fn announce(&self, report: &mut Report) {
+        for found in report.violations.iter().skip(report.announced) {
+            self.monitor.finds(self.lts, found);
+        }
+        report.announced = report.violations.len();
+    }
+
     /// The start states in a sibling of the local transition system. Their paths begin there.
     pub(crate) fn starts_in(&self, sibling: &Lts<'_>) -> Vec<Start> {
         let mut mover = Mover::new(self.lts, sibling);

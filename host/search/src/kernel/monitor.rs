@@ -1,9 +1,9 @@
 //! Progress of a running search, its end from outside, and its checkpoints.
 
-use host_model::lts::Stepper;
+use host_model::lts::{Lts, Stepper};
 
 use crate::kernel::checkpoint_codec::{Reader, Writer};
-use crate::kernel::{Counts, EndCondition};
+use crate::kernel::{Counts, EndCondition, FoundViolation};
 
 /// The progress of a running search.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +62,10 @@ pub trait Monitor: Sync {
 
     /// Called when its turn is over, with the units of work that it has done in all of its turns.
     fn rests(&self, _strategy: &'static str, _units: u64) {}
+
+    /// Called with each violation when it is found, while the search continues: its steps are those of this local transition system. The
+    /// report has it as well, perhaps with a shorter path.
+    fn finds(&self, _lts: &Lts<'_>, _found: &FoundViolation) {}
 
     /// Called when another phase begins, by one worker at a time.
     fn enter(&self, _phase: Phase) {}

@@ -157,6 +157,8 @@ pub struct Report {
     pub depth: u32,
     /// Violations and faults, each reachable, no two with the same words.
     pub violations: Vec<FoundViolation>,
+    /// The number of violations that the monitor has seen, the first ones.
+    pub announced: usize,
     /// The number of violations that end the search; at least 1. With a bound on variants, the number of kinds.
     pub violations_max: u64,
     /// The number of violations to keep of one kind; none if all are. At least 1.
@@ -197,6 +199,7 @@ impl Report {
             counts: Counts::default(),
             depth: 0,
             violations: Vec::new(),
+            announced: 0,
             violations_max: 1,
             variants_max: None,
             promises: Vec::new(),

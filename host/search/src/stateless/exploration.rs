@@ -117,7 +117,9 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         let depth = self.execution.events().len() as u32;
         self.cut.depth |= depth > depth_max;
         self.report.depth = self.report.depth.max(depth.min(depth_max));
-        if self.judge(step.node, depth_max)? {
+        let is_full = self.judge(step.node, depth_max)?;
+        self.search.announce(&mut self.report);
+        if is_full {
             return Ok(Some(EndCondition::Violation));
         }
         // Each event is compared with those before it.

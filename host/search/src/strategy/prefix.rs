@@ -135,7 +135,9 @@ impl Walks<'_> {
             self.transitions += 1;
             path.push(child.step);
             walk.is_over = judged.is_bad();
-            if self.report.note_judged(start, path, judged)? {
+            let is_full = self.report.note_judged(start, path, judged)?;
+            self.search.announce(&mut self.report);
+            if is_full {
                 return Ok(Some(EndCondition::Violation));
             }
         }

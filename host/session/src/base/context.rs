@@ -40,6 +40,13 @@ pub struct Builds {
 }
 
 impl Builds {
+    /// The same components for another cluster, which loads its plugins itself.
+    #[must_use]
+    pub fn of_components(&self) -> Self {
+        let components = self.components.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Self { components: Mutex::new(components), plugins: Plugins::default() }
+    }
+
     /// The component of a folder or file: the earlier one, or the result of `build`.
     ///
     /// # Errors

@@ -96,6 +96,23 @@ pub fn record(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Resul
     Ok(Trace { finding: Some(finding), steps, ..trace }.with_version())
 }
 
+/// A violation of a search that continues: executed again from the start, and not minimised.
+pub struct Early {
+    /// The path, and the finding at its end.
+    pub trace: Trace,
+    /// The observations on the path.
+    pub recording: Recording,
+    /// The node of the finding; none if it is one of several nodes.
+    pub node: Option<NodeId>,
+}
+
+/// Executes a violation of a search that continues; none if the execution differs or is stopped.
+pub fn early(lts: &Lts<'_>, cluster: &Cluster, found: &FoundViolation) -> Option<Early> {
+    let trace = record(lts, cluster, found).ok()?;
+    let (recording, result) = Recording::new(cluster.factory(), &trace);
+    result.ok().map(|()| Early { trace, recording, node: found.node })
+}
+
 /// Runs a finding of a search once more, without its memo and its snapshots, and shortens it if there are options for
 /// that. A finding is marked if this is stopped, and kept as it was found.
 pub fn confirm(

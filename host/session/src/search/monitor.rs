@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host_model::contract::Stop;
-use host_search::kernel::{EndCondition, Keeper, Monitor, Phase, Progress};
+use host_model::lts::Lts;
+use host_search::kernel::{EndCondition, FoundViolation, Keeper, Monitor, Phase, Progress};
 
 use crate::base::bounds::Bounds;
+use crate::search::finding::Early;
 
 /// The interval between two redraws of a line of progress.
 const REDRAWN_EVERY: Duration = Duration::from_millis(250);
@@ -20,6 +22,7 @@ pub struct Watch<'a> {
     began: Instant,
     bounds: &'a Bounds,
     keeper: Option<&'a dyn Keeper>,
+    found: Option<Found<'a>>,
     goals: Goals,
     state: Mutex<State<'a>>,
     verification: Mutex<Stopwatch>,
@@ -64,6 +67,12 @@ pub struct Moment<'p> {
 /// Describes the progress of a search on one line.
 pub type Line<'a> = &'a (dyn Fn(&Moment<'_>) -> String + Sync);
 
+/// Shows a violation while the search continues.
+pub type Finds<'a> = &'a (dyn Fn(Early) + Sync);
+
+/// Takes a violation as the search has it.
+type Found<'a> = &'a (dyn Fn(&Lts<'_>, &FoundViolation) + Sync);
+
 /// The display of progress.
 #[derive(Clone, Copy)]
 pub struct Shown<'a> {
@@ -71,6 +80,8 @@ pub struct Shown<'a> {
     pub line: Line<'a>,
     /// The interval and the place.
     pub form: Form,
+    /// Shows violations; none if they are shown at the end alone.
+    pub finds: Option<Finds<'a>>,
 }
 
 /// The form of progress.
@@ -123,6 +134,7 @@ impl<'a> Watch<'a> {
             began: Instant::now(),
             bounds,
             keeper: None,
+            found: None,
             goals: Goals::default(),
             state: Mutex::new(state),
             verification: Mutex::default(),
@@ -133,6 +145,13 @@ impl<'a> Watch<'a> {
     #[must_use]
     pub fn with_keeper(mut self, keeper: Option<&'a dyn Keeper>) -> Self {
         self.keeper = keeper;
+        self
+    }
+
+    /// The same that takes each violation when it is found.
+    #[must_use]
+    pub fn with_found(mut self, found: Found<'a>) -> Self {
+        self.found = Some(found);
         self
     }
 
@@ -213,6 +232,12 @@ impl Monitor for Watch<'_> {
 
     fn runs(&self, strategy: &'static str) {
         self.state.lock().expect(UNPOISONED).strategy = Some(strategy);
+    }
+
+    fn finds(&self, lts: &Lts<'_>, found: &FoundViolation) {
+        if let Some(take) = self.found {
+            take(lts, found);
+        }
     }
 
     fn enter(&self, phase: Phase) {

@@ -1,6 +1,7 @@
 //! A search from its start states to confirmed findings.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use host_inspect::minimize::Options;
 use host_model::contract::{MachineError, Stopped};
@@ -22,6 +23,9 @@ use crate::search::monitor::{Goals, Shown, Watch};
 use crate::search::promises;
 use crate::search::{goals, limits};
 use crate::spec::RunSpec;
+
+/// Violations that are shown while the search runs: each is executed once more for that.
+const EARLY_MAX: usize = 100;
 
 /// The outcome of a search.
 pub struct Outcome {
@@ -82,7 +86,16 @@ fn searched(
     let keeper = checkpoint::Folder::new(spec.process.keep.as_ref(), identity, Arc::clone(bounds) as _, context)?;
     let walks = strategy.honours.contains(&Bound::Walks).then(|| limits.walks.unwrap_or(WALKS_DEFAULT));
     let watch = Watch::new(bounds, &mut *context.log, shown).with_goals(Goals { walks, states: limits.states });
-    let watch = watch.with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
+    let shown_early = AtomicUsize::new(0);
+    let found = |lts: &Lts<'_>, found: &FoundViolation| {
+        let Some(finds) = shown.and_then(|shown| shown.finds) else { return };
+        if shown_early.fetch_add(1, Ordering::Relaxed) < EARLY_MAX
+            && let Some(early) = finding::early(lts, cluster, found)
+        {
+            finds(early);
+        }
+    };
+    let watch = watch.with_found(&found).with_keeper(keeper.as_ref().map(|keeper| keeper as &dyn Keeper));
     let report = match search(spec, limits, lts, &starts, &watch, keeper.as_ref()) {
         Err(Failure { stopped: Some(stopped), .. }) => nothing_found(lts, stopped),
         report => report?,

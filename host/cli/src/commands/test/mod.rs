@@ -198,7 +198,7 @@ fn test(given: &Path, path: &Path, named: Named) -> Option<Test> {
 fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, String>> {
     match test.is_scenario {
         true => Saved::read(&test.path, &environment.directory),
-        false => Some(Ok(Saved { trace: test.path.clone(), expect: Expected::default() })),
+        false => Some(Ok(Saved { trace: test.path.clone(), plugin: None, expect: Expected::default() })),
     }
 }
 

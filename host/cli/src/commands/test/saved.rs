@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use host_session::base::files;
-use host_session::cluster::{Cluster, TraceSpec};
+use host_session::cluster::{Cluster, TraceSpec, plugin_source};
 use host_session::scenario_file;
 use host_session::search::following::{Followed, follow};
 use host_session::spec::Source;
@@ -14,12 +14,14 @@ use crate::environment::Environment;
 /// The maximum size in bytes of a file with the expected end of a trace.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// A test of a trace: the two lines of a file such as `forget-fixed.toml`.
+/// A test of a trace: the lines of a file such as `forget-fixed.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
     /// The trace, next to the file.
     pub trace: PathBuf,
+    /// The component that executes it, for a file elsewhere than in the folder `scenarios` of a plugin.
+    pub plugin: Option<PathBuf>,
     /// The expected end.
     #[serde(default)]
     pub expect: Expected,
@@ -46,14 +48,24 @@ impl Saved {
         if !table.contains_key("trace") {
             return None;
         }
-        let with_path = |saved: Self| Self { trace: path.with_file_name(&saved.trace), ..saved };
+        let with_path = |saved: Self| Self {
+            trace: path.with_file_name(&saved.trace),
+            plugin: saved.plugin.map(|plugin| path.with_file_name(plugin)),
+            ..saved
+        };
         Some(table.try_into().map(with_path).map_err(|error: toml::de::Error| error.message().to_owned()))
     }
 
     /// The mismatches, and whether the trace could not run at all.
     pub fn run(&self, source: Source, plugin: Option<&Path>, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
         let owner = scenario_file::owner(&self.trace, &environment.directory);
-        let plugin = owner.or_else(|| plugin.map(Path::to_owned));
+        let named = self.plugin.as_deref().filter(|_| owner.is_none() && plugin.is_none());
+        if let Some(named) = named.filter(|named| plugin_source::needs_build(&environment.directory.join(named))) {
+            // As for scenarios: a build runs commands of the folder, and running a test expresses no trust in that.
+            let wrong = format!("{} would have to be built: name the component that is built of it", named.display());
+            return (vec![wrong], true);
+        }
+        let plugin = owner.or_else(|| plugin.or(named).map(Path::to_owned));
         let spec = TraceSpec { trace: self.trace.clone(), plugin, source, any_build: true, ..TraceSpec::default() };
         let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.context()) {
             Ok(loaded) => loaded,

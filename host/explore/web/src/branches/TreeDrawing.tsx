@@ -11,7 +11,7 @@ const HEIGHT = 24;
 const LEFT = 16;
 const WIDTH = 760;
 /** Pixels for the text at the end of a branch. */
-const LABEL = 380;
+const LABEL = 440;
 const STEP_MAX = 26;
 /** Places of one lane that are drawn as dots; of longer ones, only ends, names and the present place. */
 const DOTS_MAX = 60;

@@ -8,13 +8,19 @@ export function kindOf(text: string): string {
   return /[\p{L}\p{N}_-]+/u.exec(text)?.[0] ?? text.slice(0, 12);
 }
 
+/** What a step is about: the messages that it receives, or loses by itself. Those that a broken connection takes along are no cause of it. */
+export function takenBy(event: Event): Event["received"] {
+  return event.received.filter(({ lost }) => !lost || event.kind === "lose");
+}
+
 export class Kinds {
   readonly hidden = new Set<string>();
 
   /** Whether a step does nothing but receive or lose messages of hidden kinds. */
   isHidden(event: Event | null): boolean {
-    if (this.hidden.size === 0 || !event || event.received.length === 0) return false;
-    return event.received.every(({ text }) => this.hidden.has(kindOf(text)));
+    if (this.hidden.size === 0 || !event) return false;
+    const taken = takenBy(event);
+    return taken.length > 0 && taken.every(({ text }) => this.hidden.has(kindOf(text)));
   }
 
   toggle(kind: string): void {

@@ -2,7 +2,7 @@
 
 import type { Explorer } from "../model/explorer";
 import { VIEWS } from "../model/explorer";
-import { kindOf } from "../model/kinds";
+import { kindOf, takenBy } from "../model/kinds";
 import { openHelp, openSave } from "./Header";
 
 interface Key {
@@ -91,7 +91,8 @@ function toNode(explorer: Explorer, key: string): void {
 }
 
 function toggleKinds(explorer: Explorer, key: string): void {
-  const message = explorer.places.steps.get(explorer.places.place)?.event?.received[0];
+  const event = explorer.places.steps.get(explorer.places.place)?.event;
+  const message = event ? takenBy(event)[0] : undefined;
   if (key === "T") explorer.kinds.hidden.clear();
   else if (message) explorer.kinds.toggle(kindOf(message.text));
   explorer.core.changed();

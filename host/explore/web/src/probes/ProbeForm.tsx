@@ -18,7 +18,7 @@ export function ProbeForm({ explorer }: { explorer: Explorer }) {
       <input
         id="probe"
         aria-label="Probe: an expression over the states, as of --always"
-        placeholder="Probe: expression, as of --always"
+        placeholder="Probe: an expression"
         spellcheck={false}
         value={expression}
         onInput={({ currentTarget }) => setExpression(currentTarget.value)}

@@ -1,6 +1,7 @@
 // Answers requests from a recording, as a server would.
 
 import type { Difference, Moved, Place, Preview, Row, State, Step, Strips, Why } from "../api";
+import { takenBy } from "../model/kinds";
 import { LETTERS, worst } from "../standings";
 import { path as pathOf, present } from "../state/rows";
 import type { Recording } from "./recording";
@@ -103,7 +104,7 @@ export class Player {
     let index = line.length - 1;
     while (index > 0 && valueAt(line[index - 1]) === value) index -= 1;
     const step = line[index];
-    const senders = step?.event?.received.map(({ sent }) => sent) ?? [];
+    const senders = step?.event ? takenBy(step.event).map(({ sent }) => sent) : [];
     const since = index === 0 ? "the start" : `step ${index}, ${step?.event?.text}`;
     return { text: `${path} is ${value ?? "there"} since ${since}`, places: index === 0 || !step ? [] : [...senders, step.place] };
   }

@@ -40,7 +40,7 @@ function Arrow({ layout, message, now, onGo }: ArrowProperties) {
   const route = path(layout, message);
   return (
     <g class={`arrow${state}`} onClick={() => onGo(end ?? sent)}>
-      <title>{text}</title>
+      <title>{isLost ? `${text}, lost in step ${end}` : text}</title>
       <path class={line} d={route} marker-end={isLost ? undefined : `url(#head${colour})`} />
       {isLost && <path class="cross" d={`M${nodeX(layout, to) - 4} ${rowY(end ?? 0) - 4} l8 8 m0 -8 l-8 8`} />}
     </g>

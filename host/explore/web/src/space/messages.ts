@@ -40,8 +40,11 @@ export function messages(line: Place[], steps: Map<Place, Step>, atStart: Flight
   line.forEach((place, row) => {
     const event = steps.get(place)?.event;
     if (!event) return;
-    for (const received of event.received) receive(all, open, rows.get(received.sent) ?? 0, row, received);
+    const rowOf = (sent: Place) => rows.get(sent) ?? 0;
+    for (const received of event.received) if (rowOf(received.sent) !== row) receive(all, open, rowOf(received.sent), row, received);
     send(row, event.sent);
+    // Lost when it was sent: its destination knows that the connection is broken.
+    for (const received of event.received) if (rowOf(received.sent) === row) receive(all, open, row, row, received);
   });
   return all;
 }

@@ -1,6 +1,7 @@
 // Happens-before: the rows that a row follows from.
 
 import type { Place, Step } from "../api";
+import { takenBy } from "../model/kinds";
 
 export function past(line: Place[], steps: Map<Place, Step>, row: number): Set<number> {
   const rows = new Map<Place, number>();
@@ -20,7 +21,8 @@ export function past(line: Place[], steps: Map<Place, Step>, row: number): Set<n
     causes.add(at);
     const local = before[at];
     if (local !== undefined) open.push(local);
-    for (const { sent } of steps.get(line[at] ?? -1)?.event?.received ?? []) open.push(rows.get(sent) ?? 0);
+    const event = steps.get(line[at] ?? -1)?.event;
+    for (const { sent } of event ? takenBy(event) : []) open.push(rows.get(sent) ?? 0);
   }
   return causes;
 }

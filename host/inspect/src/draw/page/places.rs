@@ -79,10 +79,11 @@ impl<'r> Line<'r> {
 
     /// Updates the messages in flight by a step.
     pub(super) fn follow(&self, number: usize, flight: &mut BTreeSet<usize>) {
+        flight.extend(&self.began[number]);
+        // Last: a message can be lost in the step that sends it.
         for gone in &self.ended[number] {
             flight.remove(gone);
         }
-        flight.extend(&self.began[number]);
     }
 
     /// A message in flight.

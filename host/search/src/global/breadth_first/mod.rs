@@ -406,7 +406,9 @@ impl BreadthFirst<'_, '_> {
         judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
         if !judgements.is_empty() {
             let (start, path) = self.numbers.path_to(number);
-            if self.report.note(&self.search.starts[start as usize], &path, judgements) {
+            let is_full = self.report.note(&self.search.starts[start as usize], &path, judgements);
+            self.search.announce(&mut self.report);
+            if is_full {
                 return Ok(Some(EndCondition::Violation));
             }
         }

@@ -386,7 +386,9 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         for (_, partition, note, judgements) in bad {
             if judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
                 let (start, path) = partition.path_of(note);
-                if self.report.note(&self.search.starts[start as usize], &path, judgements) {
+                let is_full = self.report.note(&self.search.starts[start as usize], &path, judgements);
+                self.search.announce(&mut self.report);
+                if is_full {
                     return Ok(Some(EndCondition::Violation));
                 }
             }

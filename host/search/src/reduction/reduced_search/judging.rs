@@ -140,7 +140,9 @@ impl<'s> Pass<'_, 's, '_> {
         for (node, messages) in delivered {
             path.extend(self.order(*node, &mut locals[*node as usize], messages)?);
         }
-        Ok(self.report.note(start, &path, judgements))
+        let is_full = self.report.note(start, &path, judgements);
+        self.search.announce(&mut self.report);
+        Ok(is_full)
     }
 
     /// The start state and the steps that lead to a found state.

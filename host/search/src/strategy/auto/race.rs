@@ -11,7 +11,7 @@ use host_model::contract::MachineError;
 use host_model::lts::Lts;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::kernel::{EndCondition, Monitor, Phase, Progress, SearchError};
+use crate::kernel::{EndCondition, FoundViolation, Monitor, Phase, Progress, SearchError};
 use crate::strategy::auto::levels::Levels;
 use crate::strategy::auto::pace::Pace;
 
@@ -462,6 +462,12 @@ impl Monitor for Turn<'_, '_> {
 
     fn check_room(&self, progress: &Progress, bytes: u64) -> Option<EndCondition> {
         self.ask(progress, |monitor, progress| monitor.check_room(progress, bytes))
+    }
+
+    fn finds(&self, lts: &Lts<'_>, found: &FoundViolation) {
+        // In another local transition system a path begins after the prefix.
+        let is_common = std::ptr::addr_eq(lts, self.race.lts);
+        is_common.then(|| self.race.monitor.finds(lts, found));
     }
 
     fn memory_max(&self) -> Option<u64> {

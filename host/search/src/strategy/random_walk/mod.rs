@@ -357,7 +357,9 @@ impl<'s> WalkSearch<'s> {
             true => Ground::new(search.lts, search.starts, search.bounds)?.path(&walk.way())?,
             false => Vec::new(),
         };
-        Ok(!judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements))
+        let is_full = !judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements);
+        search.announce(&mut self.report);
+        Ok(is_full)
     }
 
     /// Takes the walks in progress from one local transition system to another one; returns the start states there.
