@@ -262,22 +262,30 @@ pub const MUTANTS: &[Mutant] = &[
     of_live(
         "a torn record counts",
         RECORDS,
-        "match hash::<8>(body) == head[8..] && end == END {",
-        "match body.len() <= RECORD_MAX || end == END {",
+        "() if is_intact && end == END =>",
+        "() if is_intact || end != END_OF_CHANGE =>",
         &(TRACE, "was acknowledged"),
     ),
     of_live(
         "any torn record counts as damage",
         RECORDS,
-        "false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,",
+        "() if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,",
         "",
         &(TRACE, "damaged"),
     ),
     of_live(
         "what is torn stays in the file, and the next record follows it",
         "host/live/src/disk/log.rs",
-        "let Content { owner: found, mut last, end } = content;",
-        "let Content { owner: found, mut last, end } = content;\nlet end = there.as_ref().map_or(end, Vec::len);",
+        "let Content { owner: found, is_current, mut last, hash, moved, end } = content;",
+        "let Content { owner: found, is_current, mut last, hash, moved, end } = content;\n\
+         let end = there.as_ref().map_or(end, Vec::len);",
+        &(TRACE, "damaged"),
+    ),
+    of_live(
+        "a change names the record that its file began with",
+        "host/live/src/disk/log.rs",
+        "self.base.hash = hash_of(&bytes);",
+        "",
         &(TRACE, "damaged"),
     ),
     of_live(

@@ -6,11 +6,9 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use host_live::disk::{Files, Owner, RECORD_MAX, Trouble, Ways};
+use host_live::disk::{FILE_LONGEST, Files, Owner, RECORD_MAX, Trouble, Ways};
 use host_live::node::{DiskId, Record};
 
-/// The maximum length of the data file in bytes: the longest record, and the length from which the file is replaced.
-const LONGEST: u64 = RECORD_MAX as u64 + (1 << 20);
 /// The maximum length of the note in the lock, in bytes.
 const SAYING_MAX: u64 = 1 << 10;
 
@@ -305,12 +303,12 @@ fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
         file => file?,
     };
     let length = file.metadata()?.len();
-    if length > LONGEST {
-        let what = format!("it has {length} bytes, and a file of a node at most {LONGEST}");
+    if length > FILE_LONGEST {
+        let what = format!("it has {length} bytes, and a file of a node at most {FILE_LONGEST}");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
     let mut bytes = Vec::new();
-    file.take(LONGEST).read_to_end(&mut bytes)?;
+    file.take(FILE_LONGEST).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
 

@@ -129,6 +129,7 @@ pub enum Raft {
         /// Which piece of it this is, counted from 0.
         number: u32,
         /// The store after all entries up to there; of a store in pieces, some keys in their order.
+        #[serde(with = "store::values")]
         store: Store,
         /// Whether this is the last piece.
         is_last: bool,
@@ -229,6 +230,7 @@ pub struct Disk {
     /// Up to here the log is final, and done.
     pub commit: Index,
     /// The store after these entries.
+    #[serde(with = "store::values")]
     pub store: Store,
     /// How many requests it has got in a search.
     pub asked: u64,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::store::values;
 use crate::{Command, Entry, Mark, Operation, Raft, Store};
 
 /// Heartbeats without progress of any node until a store that was to be sent in pieces is given up.
@@ -16,6 +17,7 @@ pub struct Snapshot {
     /// The last entry that is in it.
     pub last: Mark,
     /// The store after all entries up to there.
+    #[serde(with = "values")]
     pub store: Store,
     /// Heartbeats since a node has taken a piece of it.
     pub idle: u32,
@@ -29,6 +31,7 @@ pub struct Incoming {
     /// The number of pieces.
     pub count: u32,
     /// What is in them.
+    #[serde(with = "values")]
     pub store: Store,
 }
 

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::checkpoint::Durable;
-use crate::disk::records::{Content, Owner, RECORD_MAX, Wrong, beginning, encoded, kept, read};
+use crate::disk::edits;
+use crate::disk::records::{
+    Content, FILE_MAX, GROWTH, Hash, Owner, RECORD_MAX, Wrong, beginning, encoded, encoded_change, hash_of, length,
+    read,
+};
 use crate::node::{DiskId, Disks, Record};
 
-/// The length in bytes from which a file is replaced by a new one.
-const FILE_MAX: u64 = 1 << 20;
+/// Bytes that the changes of a file may move in the state when it is read: some tenths of a second.
+pub(super) const MOVED_MAX: u64 = 1 << 30;
 /// The text of the note once a file exists.
 const THERE: &str = "There is a data file next to this lock. To start the node without it, remove both.\n";
 /// The text after it, before a number, once other nodes know a later start than the file.
@@ -217,13 +221,25 @@ impl Known {
     }
 }
 
+/// The last record of a file, which the next one can be a change of.
+#[derive(Debug)]
+struct Base {
+    hash: Hash,
+    /// The state of the protocol; none where a record cannot be changed.
+    state: Option<Vec<u8>>,
+    /// Bytes that the changes up to it move.
+    moved: u64,
+}
+
 /// The file of a node.
 #[derive(Debug)]
 pub struct Disk<F> {
     files: F,
     owner: Owner,
+    base: Base,
     bytes: u64,
     file_max: u64,
+    changes_always: bool,
     is_broken: bool,
     torn: usize,
 }
@@ -256,13 +272,21 @@ impl<F: Files> Disk<F> {
         if let Some(other) = &content.owner {
             check(other, owner, ways.takes_over)?;
         }
-        let Content { owner: found, mut last, end } = content;
-        let torn = there.as_ref().map_or(0, |bytes| bytes.len() - end);
-        let mut disk =
-            Self { files, owner: owner.clone(), bytes: end as u64, file_max: FILE_MAX, is_broken: false, torn };
-        if there.is_none() || found.as_ref() != Some(owner) {
+        let Content { owner: found, is_current, mut last, hash, moved, end } = content;
+        let state = last.as_ref().and_then(|last| last.protocol.clone());
+        let mut disk = Self {
+            files,
+            owner: owner.clone(),
+            base: Base { hash, state, moved },
+            bytes: end as u64,
+            file_max: FILE_MAX,
+            changes_always: false,
+            is_broken: false,
+            torn: there.as_ref().map_or(0, |bytes| bytes.len() - end),
+        };
+        if there.is_none() || !is_current || found.as_ref() != Some(owner) {
             // A file of an earlier version, or one that is taken over, is replaced by one with the right owner.
-            disk.replace(&last.as_ref().map(encoded).unwrap_or_default())?;
+            disk.replace(last.as_ref())?;
         }
         disk.files.open(disk.bytes)?;
         if rejoins.is_some() {
@@ -316,7 +340,17 @@ impl<F: Files> Disk<F> {
         Self { file_max, ..self }
     }
 
-    /// Writes a record in place of the one before. When this returns, the record survives a crash.
+    /// Writes changes also where a whole record is shorter, for tests.
+    #[must_use]
+    pub fn with_changes_always(self) -> Self {
+        Self { changes_always: true, ..self }
+    }
+
+    /// Writes a record in place of the one before: the record itself, or how it differs from that. When this returns, the record survives
+    /// a crash.
+    ///
+    /// A file is replaced by one with the record alone where it would be longer than 1 MiB and than four such records, or
+    /// take long to read. So whole records are at most a third of what changes are.
     ///
     /// # Errors
     ///
@@ -326,16 +360,46 @@ impl<F: Files> Disk<F> {
         if self.is_broken {
             return Err(Trouble::Broken);
         }
-        let bytes = encoded(record);
-        if kept(bytes.len()) > RECORD_MAX {
-            return Err(Trouble::TooLong(kept(bytes.len())));
+        let length = length(record);
+        if length > RECORD_MAX {
+            return Err(Trouble::TooLong(length));
         }
-        let result = match self.bytes + bytes.len() as u64 > self.file_max {
-            true => self.replace(&bytes),
-            false => self.append(&bytes),
-        };
+        let result = self.try_write(record, length);
         self.is_broken = result.is_err();
         Ok(result?)
+    }
+
+    fn try_write(&mut self, record: &Record, length: usize) -> Result<(), F::Error> {
+        let Some((edits, bytes)) = self.change(record, length) else {
+            let bytes = encoded(record);
+            if self.is_too_long(bytes.len(), length) {
+                return self.replace(Some(record));
+            }
+            self.append(&bytes)?;
+            self.base = Base { hash: hash_of(&bytes), state: record.protocol.clone(), moved: 0 };
+            return Ok(());
+        };
+        if self.is_too_long(bytes.len(), length) || self.base.moved > MOVED_MAX {
+            return self.replace(Some(record));
+        }
+        self.append(&bytes)?;
+        self.base.hash = hash_of(&bytes);
+        let moved = self.base.state.as_mut().and_then(|state| edits::apply(state, &edits));
+        self.base.moved += moved.expect("the edits are those of this state");
+        debug_assert_eq!(self.base.state, record.protocol, "the edits lead there");
+        Ok(())
+    }
+
+    /// A record as a change of the last one; none where it is written as a whole.
+    fn change(&self, record: &Record, length: usize) -> Option<(Vec<edits::Edit>, Vec<u8>)> {
+        let edits = edits::between(self.base.state.as_deref()?, record.protocol.as_deref()?)?;
+        let bytes = encoded_change(record, self.base.hash, &edits);
+        (self.changes_always || bytes.len() < length).then_some((edits, bytes))
+    }
+
+    /// Whether the file is replaced instead of growing by these bytes; `length` is that of the record as a whole.
+    fn is_too_long(&self, bytes: usize, length: usize) -> bool {
+        self.bytes + bytes as u64 > self.file_max.max(GROWTH * length as u64)
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), F::Error> {
@@ -345,12 +409,15 @@ impl<F: Files> Disk<F> {
         Ok(())
     }
 
-    /// Replaces the file by a new one with this record alone.
-    fn replace(&mut self, records: &[u8]) -> Result<(), F::Error> {
-        let bytes = [&beginning(&self.owner), records].concat();
+    /// Replaces the file by a new one with this record alone, if there is one.
+    fn replace(&mut self, record: Option<&Record>) -> Result<(), F::Error> {
+        let whole = record.map(encoded).unwrap_or_default();
+        let bytes = [&beginning(&self.owner)[..], &whole].concat();
         self.files.write_next(&bytes)?;
         self.files.rename_next()?;
         self.bytes = bytes.len() as u64;
+        let hash = record.map_or(Hash::default(), |_| hash_of(&whole));
+        self.base = Base { hash, state: record.and_then(|record| record.protocol.clone()), moved: 0 };
         Ok(())
     }
 }

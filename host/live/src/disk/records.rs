@@ -1,6 +1,10 @@
-//! The format of a node's file: its owner, then records. Only the last record is valid.
+//! The format of a node's file: its owner, then records. The last one is valid.
 //!
-//! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero. A record is
+//! A record is whole, or a *change*: the state of the protocol is then given by edits of that in the record before, which a change names
+//! by its hash, so that no change counts behind another record than its own.
+//!
+//! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero and says which
+//! of the two it is. A record is
 //! *torn* if the file ends before the record does, or has only zeros from some byte on, as an unwritten block has: it was never
 //! acknowledged. Any other malformed record is *damaged*: it was once complete, since it has its mark, or it was overwritten.
 
@@ -11,17 +15,29 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Durable;
+use crate::disk::edits::{self, Edit};
 use crate::node::{Disks, Identity, Record};
 
 /// The length of the longest record, in bytes.
 pub const RECORD_MAX: usize = 64 << 20;
+/// The length from which a file is replaced, in bytes, and from how many times the length of its record.
+pub(super) const FILE_MAX: u64 = 1 << 20;
+pub(super) const GROWTH: u64 = 4;
+/// The length of the longest file in bytes: no record is longer than one that is whole.
+pub const FILE_LONGEST: u64 = GROWTH * (RECORD_MAX as u64 + FILE_MAX);
 /// The length of a record's head: the length of the content, a check of that, and a hash of the content.
-const HEAD: usize = 4 + 4 + 8;
-/// The mark at the end of a record.
+const HEAD: usize = 4 + 4 + HASH;
+/// The length of the hash in it.
+const HASH: usize = 8;
+/// The mark at the end of the owner and of a whole record.
 const END: [u8; 8] = *b"\xffHLEND\n\xff";
+/// The mark at the end of a change.
+const END_OF_CHANGE: [u8; 8] = *b"\xffHLDIF\n\xff";
 /// The first bytes of a file.
-const MAGIC: [u8; 8] = *b"HLDISK\0\x02";
-/// The first bytes of a file of an earlier version. Its records have a length and a hash, and it names no owner.
+const MAGIC: [u8; 8] = *b"HLDISK\0\x03";
+/// The first bytes of a file of the version before: it has no changes.
+const MAGIC_2: [u8; 8] = *b"HLDISK\0\x02";
+/// The first bytes of a file of the first version. Its records have a length and a hash, and it names no owner.
 const MAGIC_1: [u8; 8] = *b"HLDISK\0\x01";
 const HEAD_1: usize = 4 + 8;
 
@@ -110,12 +126,32 @@ impl Owner {
 /// The content of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Content {
-    /// The owner; none in a file of an earlier version.
+    /// The owner; none in a file of the first version.
     pub owner: Option<Owner>,
+    /// Whether the file is of this version.
+    pub is_current: bool,
     /// The last record.
     pub last: Option<Record>,
-    /// The offset of its end.
+    /// Its hash; that of nothing in a file of the first version.
+    pub(super) hash: Hash,
+    /// Bytes that the changes behind the last whole record move.
+    pub(super) moved: u64,
+    /// The offset of the end of the last record.
     pub end: usize,
+}
+
+/// The hash of a record.
+pub(super) type Hash = [u8; HASH];
+
+/// A record whose state differs from that of the record before by edits.
+#[derive(Serialize, Deserialize)]
+struct Change<E> {
+    /// The hash of the record before.
+    behind: Hash,
+    numbers: Durable,
+    edits: E,
+    peers: BTreeMap<u32, u64>,
+    disks: Disks,
 }
 
 /// The reason why the bytes are not a file of a node.
@@ -129,23 +165,43 @@ pub enum Wrong {
 
 /// The first bytes of a file, with its owner.
 pub fn beginning(owner: &Owner) -> Vec<u8> {
-    let owner = postcard::to_allocvec(owner).expect("serde derives their encoding, and memory takes every byte");
-    [&MAGIC[..], &framed(&owner)].concat()
+    [&MAGIC[..], &framed(&bytes_of(owner), END)].concat()
 }
 
-/// Encodes a record for a file.
+/// Encodes a record for a file, whole.
 pub fn encoded(record: &Record) -> Vec<u8> {
-    framed(&postcard::to_allocvec(record).expect("serde derives their encoding, and memory takes every byte"))
+    framed(&bytes_of(record), END)
 }
 
-/// The length of the content of a record of this many bytes.
-pub fn kept(encoded: usize) -> usize {
-    encoded - HEAD - END.len()
+/// Encodes a record as a change of the one with this hash, by edits of its state.
+pub(super) fn encoded_change(record: &Record, behind: Hash, edits: &[Edit]) -> Vec<u8> {
+    let Record { numbers, peers, disks, .. } = record;
+    let change = Change { behind, numbers: *numbers, edits, peers: peers.clone(), disks: disks.clone() };
+    framed(&bytes_of(&change), END_OF_CHANGE)
 }
 
-fn framed(body: &[u8]) -> Vec<u8> {
+fn bytes_of(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_allocvec(value).expect("serde derives their encoding, and memory takes every byte")
+}
+
+/// The length of the content of a whole record.
+pub(super) fn length(record: &Record) -> usize {
+    let Record { numbers, protocol, peers, disks } = record;
+    let rest = bytes_of(&(numbers, peers, disks)).len();
+    let state = protocol.as_ref().map_or(0, |state| bytes_of(&state.len()).len() + state.len());
+    rest + 1 + state
+}
+
+/// The hash in the head of an encoded record.
+pub(super) fn hash_of(encoded: &[u8]) -> Hash {
+    let mut hash = Hash::default();
+    hash.copy_from_slice(&encoded[HEAD - HASH..HEAD]);
+    hash
+}
+
+fn framed(body: &[u8], end: [u8; 8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).unwrap_or(u32::MAX).to_le_bytes();
-    [&length[..], &hash::<4>(&length), &hash::<8>(body), body, &END].concat()
+    [&length[..], &hash::<4>(&length), &hash::<HASH>(body), body, &end].concat()
 }
 
 fn hash<const N: usize>(bytes: &[u8]) -> [u8; N] {
@@ -159,7 +215,8 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     if bytes.starts_with(&MAGIC_1) {
         return read_1(bytes);
     }
-    if !bytes.starts_with(&MAGIC) {
+    let is_current = !bytes.starts_with(&MAGIC_2);
+    if is_current && !bytes.starts_with(&MAGIC) {
         // An empty file, or one whose first bytes were never written.
         let is_cut = MAGIC.starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
         return Err(if is_cut { Wrong::Damaged(0) } else { Wrong::Foreign });
@@ -168,23 +225,42 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     let Next::Whole(owner, mut end) = next(&bytes[MAGIC.len()..]) else { return Err(Wrong::Damaged(MAGIC.len())) };
     let owner = decoded::<Owner, Nameless>(owner).ok_or(Wrong::Damaged(MAGIC.len()))?;
     end += MAGIC.len();
-    let mut last = None;
+    let (mut last, mut hash, mut moved) = (None, Hash::default(), 0);
     loop {
-        match next(&bytes[end..]) {
+        let damaged = Wrong::Damaged(end);
+        let length = match next(&bytes[end..]) {
             Next::Whole(body, length) => {
-                last = Some(record(body).ok_or(Wrong::Damaged(end))?);
-                end += length;
+                (last, moved) = (Some(record(body).ok_or(damaged)?), 0);
+                length
             }
-            Next::Torn => return Ok(Content { owner: Some(owner), last, end }),
-            Next::Damaged => return Err(Wrong::Damaged(end)),
-        }
+            Next::Change(body, length) if is_current => {
+                let changed = last.as_mut().and_then(|last| change(last, hash, body));
+                moved += changed.ok_or(damaged)?;
+                length
+            }
+            Next::Torn => return Ok(Content { owner: Some(owner), is_current, last, hash, moved, end }),
+            Next::Change(..) | Next::Damaged => return Err(damaged),
+        };
+        hash = hash_of(&bytes[end..]);
+        end += length;
     }
+}
+
+/// Executes a change of the record with this hash. Returns the bytes that were moved; none if it is not a change of that.
+fn change(last: &mut Record, hash: Hash, body: &[u8]) -> Option<u64> {
+    let Change { behind, numbers, edits, peers, disks } = postcard::from_bytes::<Change<Vec<Edit>>>(body).ok()?;
+    let state = last.protocol.as_mut().filter(|_| behind == hash)?;
+    let moved = edits::apply(state, &edits)?;
+    (last.numbers, last.peers, last.disks) = (numbers, peers, disks);
+    Some(moved)
 }
 
 /// The content at an offset of a file.
 enum Next<'b> {
-    /// The content of a complete record, and the length of the record.
+    /// The content of a complete whole record, and the length of the record.
     Whole(&'b [u8], usize),
+    /// The same of a change.
+    Change(&'b [u8], usize),
     /// The end, or a record that was not acknowledged.
     Torn,
     /// A damaged record.
@@ -194,7 +270,7 @@ enum Next<'b> {
 fn next(rest: &[u8]) -> Next<'_> {
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let Some((head, behind)) = rest.split_at_checked(HEAD) else { return Next::Torn };
-    let (length, check) = head[..8].split_at(4);
+    let (length, check) = head[..HEAD - HASH].split_at(4);
     if hash::<4>(length) != check {
         return if is_zero(behind) { Next::Torn } else { Next::Damaged };
     }
@@ -204,15 +280,17 @@ fn next(rest: &[u8]) -> Next<'_> {
     }
     let Some((body, behind)) = behind.split_at_checked(length) else { return Next::Torn };
     let Some((end, behind)) = behind.split_at_checked(END.len()) else { return Next::Torn };
-    match hash::<8>(body) == head[8..] && end == END {
-        true => Next::Whole(body, HEAD + length + END.len()),
+    let is_intact = hash::<HASH>(body) == head[HEAD - HASH..];
+    match () {
+        () if is_intact && end == END => Next::Whole(body, HEAD + length + END.len()),
+        () if is_intact && end == END_OF_CHANGE => Next::Change(body, HEAD + length + END.len()),
         // The last byte of the mark is not zero, so a zero there was never written.
-        false if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,
-        false => Next::Damaged,
+        () if is_zero(&end[END.len() - 1..]) && is_zero(behind) => Next::Torn,
+        () => Next::Damaged,
     }
 }
 
-/// Reads a file of an earlier version, in which torn and damaged records look alike: it is accepted if it ends with a complete record.
+/// Reads a file of the first version, in which torn and damaged records look alike: it is accepted if it ends with a complete record.
 fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
     let (mut last, mut end) = (None, MAGIC_1.len());
     while end < bytes.len() {
@@ -223,7 +301,7 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
         last = Some(record(body).ok_or(damaged)?);
         end += HEAD_1 + length;
     }
-    Ok(Content { owner: None, last, end })
+    Ok(Content { owner: None, is_current: false, last, hash: Hash::default(), moved: 0, end })
 }
 
 #[cfg(test)]
@@ -231,7 +309,7 @@ mod tests {
     use super::*;
     use crate::node::DiskId;
 
-    /// A file of an earlier version with these records.
+    /// A file of the first version with these records.
     fn of_version_1(records: &[Record]) -> Vec<u8> {
         let framed = records.iter().flat_map(|record| {
             let body =
@@ -249,6 +327,14 @@ mod tests {
         Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]), disks }
     }
 
+    /// A record after another one, and that as a change of it.
+    fn change(before: &Record, number: u8) -> (Record, Vec<u8>) {
+        let after = Record { numbers: Durable { incarnation: 1, reserved: number.into() }, ..record(number) };
+        let edits = [Edit::replacing(20, vec![number; 20])];
+        let bytes = encoded_change(&after, hash_of(&encoded(before)), &edits);
+        (after, bytes)
+    }
+
     fn owner() -> Owner {
         let [plugin, digest, config, network] = ["store", "ab", "kept=1", "ordered"].map(str::to_owned);
         Owner { node: 0, plugin, digest, nodes: 3, config, network, name: "east".to_owned() }
@@ -257,14 +343,36 @@ mod tests {
     /// Each bit of a file changed: an error in each case, in the last record as in those before.
     #[test]
     fn no_changed_bit_is_taken_for_a_torn_record() {
-        let whole = [beginning(&owner()), encoded(&record(1)), encoded(&record(0))].concat();
+        let (third, change) = change(&record(0), 2);
+        let whole = [beginning(&owner()), encoded(&record(1)), encoded(&record(0)), change].concat();
         let content = read(&whole).expect("it is one");
-        assert_eq!((content.owner, content.last, content.end), (Some(owner()), Some(record(0)), whole.len()));
+        assert_eq!((content.owner, content.last, content.end), (Some(owner()), Some(third), whole.len()));
         for place in 0..whole.len() * 8 {
             let mut changed = whole.clone();
             changed[place / 8] ^= 1 << (place % 8);
             assert!(read(&changed).is_err(), "{place}");
         }
+    }
+
+    /// A change counts behind the record that it is one of: not at the start, behind another record, or twice; and not in a file of the
+    /// version before.
+    #[test]
+    fn a_change_counts_behind_its_own_record_alone() {
+        let (first, start) = (encoded(&record(1)), beginning(&owner()));
+        let (after, change) = change(&record(1), 2);
+        let content = read(&[&start[..], &first, &change].concat()).expect("it is one");
+        assert_eq!((content.last, content.is_current), (Some(after), true));
+        let other = encoded(&record(3));
+        for records in [&[&change][..], &[&other, &change], &[&first, &other, &change], &[&first, &change, &change]] {
+            let records = records.iter().map(|bytes| &bytes[..]).collect::<Vec<_>>();
+            let before: usize = records[..records.len() - 1].iter().map(|bytes| bytes.len()).sum();
+            let read = read(&[&start[..], &records.concat()].concat());
+            assert_eq!(read, Err(Wrong::Damaged(start.len() + before)));
+        }
+        let former = |records: &[&[u8]]| [&MAGIC_2[..], &start[MAGIC.len()..], &records.concat()].concat();
+        let content = read(&former(&[&first])).expect("it is one");
+        assert_eq!((content.owner, content.last, content.is_current), (Some(owner()), Some(record(1)), false));
+        assert_eq!(read(&former(&[&first, &change])), Err(Wrong::Damaged(start.len() + first.len())));
     }
 
     /// A file cut anywhere in the last record, with and without zeros after the cut, has a torn record. A file cut within its owner is
@@ -273,7 +381,13 @@ mod tests {
     fn what_was_not_written_is_torn() {
         let start = beginning(&owner()).len();
         let before = start + encoded(&record(1)).len();
-        let whole = [beginning(&owner()), encoded(&record(1)), encoded(&record(2))].concat();
+        let second = [encoded(&record(2)), change(&record(1), 2).1];
+        for whole in second.map(|second| [beginning(&owner()), encoded(&record(1)), second].concat()) {
+            check_torn(&whole, start, before);
+        }
+    }
+
+    fn check_torn(whole: &[u8], start: usize, before: usize) {
         for end in 0..whole.len() {
             let zeros = |count: usize| [&whole[..end], &vec![0; count]].concat();
             for torn in [zeros(0), zeros(whole.len() - end), zeros(4_096)] {
@@ -292,12 +406,7 @@ mod tests {
         let Owner { node, plugin, digest, nodes, config, network, .. } = owner();
         let nameless = (node, &plugin, &digest, nodes, &config, &network);
         let alone = (Durable { incarnation: 3, reserved: 9 }, Some(vec![7_u8; 20]));
-        let framed = |value: Vec<u8>| framed(&value);
-        let whole = [
-            MAGIC.to_vec(),
-            framed(postcard::to_allocvec(&nameless).expect("it has an encoding")),
-            framed(postcard::to_allocvec(&alone).expect("it has an encoding")),
-        ];
+        let whole = [MAGIC.to_vec(), framed(&bytes_of(&nameless), END), framed(&bytes_of(&alone), END)];
         let content = read(&whole.concat()).expect("it is one");
         assert_eq!(content.owner, Some(Owner { name: String::new(), ..owner() }));
         let before = Record { numbers: alone.0, protocol: alone.1, peers: BTreeMap::new(), disks: Disks::default() };
@@ -306,17 +415,17 @@ mod tests {
             [BTreeMap::new(), BTreeMap::from([(0_u32, 1_u64)]), BTreeMap::from([(1, 300), (2, 1), (7, u64::MAX)])]
         {
             let unnamed = (&before.numbers, &before.protocol, &peers);
-            let body = postcard::to_allocvec(&unnamed).expect("it has an encoding");
-            let content = read(&[beginning(&owner()), framed(body)].concat()).expect("it is one");
+            let content = read(&[beginning(&owner()), framed(&bytes_of(&unnamed), END)].concat()).expect("it is one");
             assert_eq!(content.last, Some(Record { peers, ..before.clone() }));
         }
     }
 
     #[test]
-    fn a_file_of_an_earlier_version_is_taken_if_it_is_whole() {
+    fn a_file_of_the_first_version_is_taken_if_it_is_whole() {
         let whole = of_version_1(&[record(1), record(2)]);
-        assert_eq!(read(&whole), Ok(Content { owner: None, last: Some(record(2)), end: whole.len() }));
-        assert_eq!(read(&of_version_1(&[])), Ok(Content { owner: None, last: None, end: 8 }));
+        let content = |last, end| Content { owner: None, is_current: false, last, hash: [0; HASH], moved: 0, end };
+        assert_eq!(read(&whole), Ok(content(Some(record(2)), whole.len())));
+        assert_eq!(read(&of_version_1(&[])), Ok(content(None, 8)));
         let second = of_version_1(&[record(1)]).len();
         for end in second + 1..whole.len() {
             assert_eq!(read(&whole[..end]), Err(Wrong::Damaged(second)));

@@ -105,9 +105,18 @@ impl Outbox {
         self.queue.push_back(output);
     }
 
+    /// Requests a record. It takes the place of one that was not written yet: the outputs between them leave later, as on a slow network,
+    /// and of a long record only one waits.
     pub(super) fn persist(&mut self, record: Record) {
         self.tickets += 1;
-        self.add(Output::Persist { ticket: self.tickets, record });
+        let output = Output::Persist { ticket: self.tickets, record };
+        match self.queue.iter_mut().find(|output| matches!(output, Output::Persist { .. })) {
+            Some(waiting) => {
+                self.bytes = self.bytes - held(waiting) + held(&output);
+                *waiting = output;
+            }
+            None => self.add(output),
+        }
     }
 
     /// The number of records requested so far.
@@ -126,22 +135,12 @@ impl Outbox {
     }
 
     /// The next output; none while a record is not acknowledged.
-    ///
-    /// Of several waiting records only the last one is written. The outputs between them leave later, as on a slow network.
     pub(super) fn next(&mut self) -> Option<Output> {
         if self.waiting.is_some() {
             return None;
         }
-        let mut next = self.queue.pop_front()?;
+        let next = self.queue.pop_front()?;
         self.bytes -= held(&next);
-        if matches!(next, Output::Persist { .. }) {
-            let is_record = |output: &Output| matches!(output, Output::Persist { .. });
-            if let Some(last) = self.queue.iter().rposition(is_record) {
-                next = self.queue.remove(last).expect("`rposition` returns a place in the queue");
-                self.queue.retain(|output| !is_record(output));
-                self.bytes = self.queue.iter().map(held).sum();
-            }
-        }
         if let Output::Persist { ticket, .. } = next {
             self.waiting = Some(ticket);
         }
