@@ -109,15 +109,14 @@ fn walk(toy: &Arc<Toy>, seed: u64) -> (Trace, Vec<Flight>) {
         flight
     };
     let (mut path, mut flights, mut random) = (Vec::new(), vec![flight(&stepper, &traced)], seed);
-    while path.len() < 30 {
+    // Faults that change nothing are no steps.
+    for _ in 0..60 {
         let enabled = traced.enabled(&mut stepper).expect("toys work");
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let Some(action) = enabled.get((random >> 33) as usize % enabled.len().max(1)) else { break };
         if let Some(step) = traced.take(&mut stepper, action, path.len() as u32).expect("toys work") {
             path.push(step);
             flights.push(flight(&stepper, &traced));
-        } else if enabled.len() == 1 {
-            break;
         }
     }
     let trace = Trace {
