@@ -67,6 +67,30 @@ pub fn translated(text: &str) -> usize {
     TRANSLATED.iter().map(|phrase| found(phrase)).sum()
 }
 
+/// Words that begin a noun clause: "What a disk would hold" says less than "The durable state".
+const CLAUSES: [&str; 6] = ["What", "Whatever", "Who", "Whoever", "How", "That"];
+
+/// How many sentences of a document, or of the comments of a source, begin with a noun clause and are no question.
+pub fn noun_clauses(text: &str, is_document: bool) -> usize {
+    let prose = text.lines().filter_map(|line| match is_document {
+        true => Some(line.trim_start_matches(|letter: char| !letter.is_alphabetic() && letter != '`')),
+        false => line.trim_start().strip_prefix("//").map(|line| line.trim_start_matches(['/', '!', ' '])),
+    });
+    prose.flat_map(sentences).filter(|sentence| begins_with_clause(sentence)).count()
+}
+
+/// The sentences that begin in a line: a line that continues one begins with a small letter.
+fn sentences(line: &str) -> impl Iterator<Item = &str> {
+    line.split_inclusive(['.', '!', '?', ':', '|']).map(str::trim_start)
+}
+
+fn begins_with_clause(sentence: &str) -> bool {
+    let Some((first, rest)) = sentence.split_once(' ') else { return false };
+    // A clause goes on with its subject or its verb in small letters.
+    let continues = rest.starts_with(|letter: char| letter.is_lowercase() || letter.is_ascii_digit() || letter == '`');
+    CLAUSES.contains(&first) && continues && !sentence.ends_with('?')
+}
+
 /// Words of a reason of `expect`, at least: "a table" says what is there, and not why.
 const REASON_WORDS_MIN: usize = 4;
 
@@ -255,6 +279,14 @@ mod tests {
     fn words_and_phrases_are_counted_wherever_a_line_ends() {
         assert_eq!(translated("Nobody is\ntold. It comes, to be sure."), 2);
         assert_eq!(translated("`so many` somebodies"), 1);
+    }
+
+    #[test]
+    fn sentences_that_begin_with_a_noun_clause_are_counted() {
+        let source = "/// What it is.\n//! Keys: what they mean. How often\n/// it runs.\nlet x = \"What it is.\"; // What\n// What happens?\n";
+        assert_eq!(noun_clauses(source, false), 2);
+        let document = "- What a node holds is bounded.\n| Who decides? | Whoever leads |\nA word. That a node\nThe state: What\n";
+        assert_eq!(noun_clauses(document, true), 3);
     }
 
     #[test]
