@@ -28,7 +28,6 @@ const TRANSLATED_IN_DOCUMENTS_MAX: usize = 16;
 const TRANSLATED_IN_SOURCES_MAX: usize = 45;
 const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 0;
 const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 0;
-const TUPLE_PARAMETERS_MAX: usize = 2;
 const EXPECTS_MAX: usize = 238;
 
 /// Whether a source is for tests alone.
@@ -58,7 +57,7 @@ fn bad_habits_become_rarer() {
         ("words of translated prose in sources", in_sources.collect(), TRANSLATED_IN_SOURCES_MAX),
         ("noun clauses that begin a sentence in documents", clauses_in_documents, NOUN_CLAUSES_IN_DOCUMENTS_MAX),
         ("noun clauses that begin a sentence in sources", clauses.collect(), NOUN_CLAUSES_IN_SOURCES_MAX),
-        ("functions with tuples as parameters", of(|habits| habits.tuple_parameters), TUPLE_PARAMETERS_MAX),
+        ("functions with tuples as parameters", of(|habits| habits.tuple_parameters), 0),
         ("calls of `expect` in code that ships", of(|habits| habits.expects), EXPECTS_MAX),
         ("reasons of `expect` that do not say why it cannot fail", of(|habits| habits.short_reasons), 0),
     ];

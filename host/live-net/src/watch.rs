@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, thread};
 
-use host_live::beside::{Collected, Collector, Counts};
 use host_live::checker::{Limits, Round, Steering};
 use host_live::checkpoint::Outcome;
 use host_live::time::{Share, Time};
+use host_live::watcher::{Collected, Collector, Counts};
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::TraceStep;
@@ -28,7 +28,7 @@ use rayon::ThreadPoolBuilder;
 use crate::slot::Slot;
 use crate::steer::{Inbox, Steer};
 
-pub use host_live::beside::Missing;
+pub use host_live::watcher::Missing;
 
 /// Receives a round, the scenario in which its predictions replay, and, if the node is steered, the filters against them.
 pub type Report = dyn FnMut(&Round, &Scenario, Option<&Steering>) + Send;

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `world` | a cluster of nodes in virtual time, from a seed, with faults of frames, disks, clocks and processes |
 //! | `disk` | the file of a node: records, crashes, and recovery at a start |
-//! | `beside` | the checker of a node: when it requests snapshots, and its rounds |
+//! | `watcher` | the checker of a node: when it requests snapshots, and its rounds |
 //! | `node` | a node of a running cluster: timers, frames, and the order of disk and network |
 //! | `simulator` | whole runs of a cluster in virtual time, from a seed |
 //! | `checker` | looks ahead from cluster snapshots: predictions, and filters against them |
@@ -73,7 +73,6 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
-pub mod beside;
 pub mod carried;
 mod chance;
 pub mod checker;
@@ -90,4 +89,5 @@ mod seen;
 pub mod simulator;
 pub mod steered;
 pub mod time;
+pub mod watcher;
 pub mod world;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use host_live::beside::Counts;
 use host_live::time::Share;
+use host_live::watcher::Counts;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Network;
 use host_model::toys::Toy;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use host_live::beside::{Desk, Manner, Rounds};
 use host_live::checker::{Checker, Round, Steering};
 use host_live::filter::Pattern;
 use host_live::gate::Views;
 use host_live::time::{Share, Time};
+use host_live::watcher::{Desk, Manner, Rounds};
 use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
 

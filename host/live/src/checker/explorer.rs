@@ -6,7 +6,7 @@ use host_model::contract::NodeId;
 use host_model::scenario::Scenario;
 use host_model::trace::Beginning;
 
-use crate::checker::round::{CheckError, Checker, Round};
+use crate::checker::round::{CheckError, Checker, Reach, Round};
 use crate::checker::steering::Steering;
 use crate::gate::Views;
 
@@ -16,8 +16,8 @@ use crate::gate::Views;
 ///
 /// Each method: the state is not one of this cluster, or the host cannot continue. The next call is not affected.
 pub trait Explorer {
-    /// Sets the limits of the next rounds, in events and states.
-    fn set_reach(&mut self, reach: (u64, u64));
+    /// As [`Checker::set_reach`].
+    fn set_reach(&mut self, reach: Reach);
 
     /// As [`Checker::round`].
     fn round(&mut self, beginning: &Arc<Beginning>) -> Result<Arc<Round>, CheckError>;
@@ -36,7 +36,7 @@ pub trait Explorer {
 }
 
 impl Explorer for Checker<'_> {
-    fn set_reach(&mut self, reach: (u64, u64)) {
+    fn set_reach(&mut self, reach: Reach) {
         Checker::set_reach(self, reach);
     }
 

@@ -38,6 +38,6 @@ mod tests;
 pub use armed::armed;
 pub use explorer::Explorer;
 pub use foresee::Foreseen;
-pub use round::{CheckError, Checker, Limits, Prediction, Round};
+pub use round::{CheckError, Checker, Limits, Prediction, Reach, Round};
 pub use safety::{Checked, Unsafe};
 pub use steering::Steering;

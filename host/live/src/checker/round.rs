@@ -19,6 +19,15 @@ use crate::filter::Pattern;
 use crate::gate::Views;
 use crate::kinds::Kinds;
 
+/// The limits of a round that adapt to the time that rounds take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reach {
+    /// As [`Limits::events_max`].
+    pub events_max: u64,
+    /// As [`Limits::states_max`].
+    pub states_max: u64,
+}
+
 /// The limits of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -184,9 +193,10 @@ impl<'f> Checker<'f> {
         Self { stop, ..self }
     }
 
-    /// Sets the limits of the next rounds, in events and states; the other limits stay.
-    pub fn set_reach(&mut self, (events_max, states_max): (u64, u64)) {
-        (self.limits.events_max, self.limits.states_max) = (events_max, states_max);
+    /// Sets the reach of the next rounds; the other limits stay.
+    pub fn set_reach(&mut self, reach: Reach) {
+        let Reach { events_max, states_max } = reach;
+        self.limits = Limits { events_max, states_max, ..self.limits };
     }
 
     /// The number of times that the cache of handlers was cleared.

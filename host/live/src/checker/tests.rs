@@ -23,7 +23,7 @@ use host_model::toys::{Dice, Toy, ToyOutcome, ToyState, ToyTrigger};
 use host_model::trace::{self, Beginning, Flight, Hex, NodeState, Origin, start};
 use host_search::kernel::rules::Rules;
 
-use super::{CheckError, Checker, Limits, Prediction, Round, Steering, Unsafe};
+use super::{CheckError, Checker, Limits, Prediction, Reach, Round, Steering, Unsafe};
 use crate::filter::{FILTERS_MAX, FilterTable, Pattern, Quota};
 use crate::gate::{Cause, Event};
 use crate::kinds::Kinds;

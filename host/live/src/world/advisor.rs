@@ -7,12 +7,12 @@ use std::time::Duration;
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::scenario::Scenario;
 
-use crate::beside::{Collector, Desk, Manner, Rounds};
 use crate::checker::{Checker, Explorer, Limits, Round, Steering};
 use crate::checkpoint::Snapshot;
 use crate::filter::Pattern;
 use crate::gate::Views;
 use crate::time::{Share, Time};
+use crate::watcher::{Collector, Desk, Manner, Rounds};
 use crate::world::guided::News;
 
 /// How the checkers of a world work.

@@ -7,7 +7,7 @@ use host_model::contract::{NodeId, Stop};
 use host_model::scenario::Scenario;
 use host_model::trace::Beginning;
 
-use crate::checker::{CheckError, Checker, Explorer, Round, Steering};
+use crate::checker::{CheckError, Checker, Explorer, Reach, Round, Steering};
 use crate::gate::Views;
 use crate::simulator::hold::check_stopped;
 
@@ -16,8 +16,8 @@ const ROUNDS_MAX: usize = 20_000;
 
 /// A global state, as a hash.
 type Place = [u8; 32];
-/// Where a round begins, and how far it goes, in events and states.
-type Question = (Place, (u64, u64));
+/// The beginning of a round, and its reach.
+type Question = (Place, Reach);
 
 /// A checker, and the results of its rounds, which depend on nothing but where they begin and how far they go: it remembers no paths and
 /// begins each round in an empty local transition system.
@@ -75,14 +75,14 @@ impl<'f> Explored<'f> {
 /// Looks up for the rounds of one checker what was explored before.
 pub(super) struct Shared<'e, 'f> {
     explored: &'e Mutex<Explored<'f>>,
-    reach: (u64, u64),
+    reach: Reach,
     /// The last global state that was asked about, and its hash.
     hashed: Option<(Arc<Beginning>, Place)>,
 }
 
 impl<'e, 'f> Shared<'e, 'f> {
     pub(super) fn new(explored: &'e Mutex<Explored<'f>>) -> Self {
-        Self { explored, reach: (0, 0), hashed: None }
+        Self { explored, reach: Reach::default(), hashed: None }
     }
 
     fn lock(&self) -> MutexGuard<'e, Explored<'f>> {
@@ -103,7 +103,7 @@ impl<'e, 'f> Shared<'e, 'f> {
 }
 
 impl Explorer for Shared<'_, '_> {
-    fn set_reach(&mut self, reach: (u64, u64)) {
+    fn set_reach(&mut self, reach: Reach) {
         self.reach = reach;
     }
 

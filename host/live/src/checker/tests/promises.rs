@@ -38,7 +38,7 @@ fn dead_states_are_predicted_only_where_there_are_some() {
         let mut checker = Checker::new(&factory, scenario.clone(), limits(true)).expect("it is native");
         let expected = reached.all.iter().any(|global| dies(&toy, global));
         for states in [2_000, 8, 3] {
-            checker.set_reach((200_000, states));
+            checker.set_reach(Reach { events_max: 200_000, states_max: states });
             let mut round = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
             checker.find_dead_ahead(&mut round).expect("it is native");
             assert!(round.dead.len() <= usize::from(expected), "{toy:?} {at:?}");
@@ -72,7 +72,7 @@ fn a_certificate_proves_a_dead_state_where_the_states_are_too_many() {
     alone.states.truncate(1);
     let found = |limits: Limits, beginning: &Arc<Beginning>| {
         let mut checker = Checker::new(&factory, Scenario::new(2), limits).expect("it is native");
-        checker.set_reach((20, 20));
+        checker.set_reach(Reach { events_max: 20, states_max: 20 });
         let mut round = checker.round(beginning).expect("it is a state of the toy");
         checker.find_dead_ahead(&mut round).expect("it is native");
         assert!(!round.is_cut && round.predictions.is_empty());

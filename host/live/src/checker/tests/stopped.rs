@@ -105,8 +105,8 @@ fn the_reach_of_a_round_can_change() {
     let at: Global = (vec![0, 0], BTreeMap::from([((1, 0, 1), 40)]));
     let factory = Arc::new(toy.forbid(&[Some(40), None]));
     let mut checker = Checker::new(&factory, Scenario::new(2), limits(false)).expect("it is native");
-    let predicted = [(100, 100), (20, 20), (100, 0), (20, 100), (0, 0)].map(|reach| {
-        checker.set_reach(reach);
+    let predicted = [(100, 100), (20, 20), (100, 0), (20, 100), (0, 0)].map(|(events_max, states_max)| {
+        checker.set_reach(Reach { events_max, states_max });
         let round = checker.round(&beginning_of(&at)).expect("it is a state of the toy");
         // The violation is found along the past path with any limits.
         assert!(!round.is_cut);

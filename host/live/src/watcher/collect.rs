@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use host_model::contract::NodeId;
 
-use crate::beside::patience::{Missing, Patience};
 use crate::checkpoint::{Outcome, Snapshot};
 use crate::node::Backoff;
 use crate::time::Time;
+use crate::watcher::patience::{Missing, Patience};
 
 /// Counts of snapshots, by how they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

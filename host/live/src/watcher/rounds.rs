@@ -8,13 +8,13 @@ use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::{Beginning, TraceStep};
 
-use crate::beside::pace::Pace;
-use crate::checker::{self, CheckError, Checker, Explorer, Limits, Round, Steering};
+use crate::checker::{self, CheckError, Checker, Explorer, Limits, Reach, Round, Steering};
 use crate::checkpoint::{Snapshot, beginning};
 use crate::filter::Pattern;
 use crate::gate::Views;
 use crate::node::Backoff;
 use crate::time::{Share, Time};
+use crate::watcher::pace::Pace;
 
 /// What a checker works at: its clock, and the recipient of what it has found.
 pub trait Desk {
@@ -82,7 +82,14 @@ pub struct Counts {
 struct Question {
     beginning: Arc<Beginning>,
     is_partial: bool,
-    reach: (u64, u64),
+    reach: Reach,
+}
+
+/// The findings of a round.
+struct Found {
+    round: Arc<Round>,
+    /// If the node is steered.
+    steering: Option<Steering>,
 }
 
 /// A question, and what its round has found.
@@ -198,11 +205,7 @@ impl<'c> Rounds<'c> {
 
     /// A round, and the filters of the node against what it predicts if that is steered, in half of the time for each. What the snapshot
     /// says of the others the node hears at once, and in a quarter of the time it looks a little way ahead first.
-    fn round(
-        &mut self,
-        question: &Question,
-        desk: &mut dyn Desk,
-    ) -> Result<(Arc<Round>, Option<Steering>), CheckError> {
+    fn round(&mut self, question: &Question, desk: &mut dyn Desk) -> Result<Found, CheckError> {
         let Question { beginning, is_partial, reach } = question;
         let round_time = self.manner.round_time;
         self.tell(beginning, desk)?;
@@ -225,7 +228,7 @@ impl<'c> Rounds<'c> {
             round = self.explorer.find_dead_ahead(round)?;
         }
         desk.worked(round.work + steering.as_ref().map_or(0, |steering| steering.work));
-        Ok((round, steering))
+        Ok(Found { round, steering })
     }
 
     /// Looks a little way ahead, and puts filters into force against what is about to go wrong there: it may come before a round ends.
@@ -256,14 +259,8 @@ impl<'c> Rounds<'c> {
     }
 
     /// Counts what a round has found, puts its filters into force, and reports it.
-    fn hand_over(
-        &mut self,
-        question: Question,
-        (round, steering): (Arc<Round>, Option<Steering>),
-        taken: Duration,
-        rest: Duration,
-        desk: &mut dyn Desk,
-    ) {
+    fn hand_over(&mut self, question: Question, found: Found, taken: Duration, rest: Duration, desk: &mut dyn Desk) {
+        let Found { round, steering } = found;
         let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
         self.pace.took(taken, is_cut);
         let counts = &mut self.counts;

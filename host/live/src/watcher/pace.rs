@@ -5,17 +5,17 @@
 
 use std::time::Duration;
 
-use crate::checker::Limits;
+use crate::checker::{Limits, Reach};
 
-/// The smallest limits of a round in events and states, unless the user asked for less.
-const LEAST: (u64, u64) = (64, 32);
+/// The smallest limits of a round, unless the user asked for less.
+const LEAST: Reach = Reach { events_max: 64, states_max: 32 };
 /// The maximum number of times that limits are halved.
 const HALVED_MAX: u32 = 16;
 
 /// The limits of rounds, adapted to the time that the last ones took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    asked: (u64, u64),
+    asked: Reach,
     most: Duration,
     halved: u32,
 }
@@ -23,18 +23,25 @@ pub(super) struct Pace {
 impl Pace {
     /// The limits that the user asked for, and the longest time of a round.
     pub(super) fn new(asked: &Limits, most: Duration) -> Self {
-        Self { asked: (asked.events_max, asked.states_max), most, halved: 0 }
+        let Limits { events_max, states_max, .. } = *asked;
+        Self { asked: Reach { events_max, states_max }, most, halved: 0 }
     }
 
-    /// The limits of the next round in events and states.
-    pub(super) fn reach(&self) -> (u64, u64) {
+    /// The limits of the next round.
+    pub(super) fn reach(&self) -> Reach {
         let of = |asked: u64, least: u64| (asked >> self.halved).max(least.min(asked));
-        (of(self.asked.0, LEAST.0), of(self.asked.1, LEAST.1))
+        Reach {
+            events_max: of(self.asked.events_max, LEAST.events_max),
+            states_max: of(self.asked.states_max, LEAST.states_max),
+        }
     }
 
     /// The smallest limits of a round.
-    pub(super) fn least(&self) -> (u64, u64) {
-        (LEAST.0.min(self.asked.0), LEAST.1.min(self.asked.1))
+    pub(super) fn least(&self) -> Reach {
+        Reach {
+            events_max: LEAST.events_max.min(self.asked.events_max),
+            states_max: LEAST.states_max.min(self.asked.states_max),
+        }
     }
 
     /// Adapts the limits to the last round: divides them by four if it was cut short, and doubles them if it took less than a quarter of
@@ -68,11 +75,12 @@ mod tests {
     #[test]
     fn rounds_that_were_cut_short_go_less_far_until_they_end_in_time() {
         let mut pace = pace(4_000, 2_000);
-        let mut reached = vec![pace.reach()];
+        let of = |reach: Reach| (reach.events_max, reach.states_max);
+        let mut reached = vec![of(pace.reach())];
         let (cut, slow, fast) = ((SECOND, true), (SECOND / 4, false), (SECOND / 5, false));
         for (time, is_cut) in [cut, cut, slow, cut, cut, cut, fast, slow, fast, fast, fast, fast, fast, fast, fast] {
             pace.took(time, is_cut);
-            reached.push(pace.reach());
+            reached.push(of(pace.reach()));
         }
         let down = [(4_000, 2_000), (1_000, 500), (250, 125), (250, 125), (64, 32), (64, 32), (64, 32)];
         let up = [(125, 62), (125, 62), (250, 125), (500, 250), (1_000, 500), (2_000, 1_000), (4_000, 2_000)];
@@ -85,11 +93,11 @@ mod tests {
             let mut pace = pace(events, states);
             for round in 0..200_u32 {
                 let reach = pace.reach();
-                assert!(reach.0 <= events && reach.1 <= states, "{reach:?}");
-                assert!(reach.0 >= events.min(64) && reach.1 >= states.min(32), "{reach:?}");
+                assert!(reach.events_max <= events && reach.states_max <= states, "{reach:?}");
+                assert!(reach.events_max >= events.min(64) && reach.states_max >= states.min(32), "{reach:?}");
                 pace.took(SECOND * (round % 3), round < 100 && round % 3 != 0);
             }
-            assert_eq!(pace.reach(), (events, states));
+            assert_eq!(pace.reach(), Reach { events_max: events, states_max: states });
         }
     }
 }
