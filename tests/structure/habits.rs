@@ -24,10 +24,10 @@ fn files_are_short() {
 }
 
 /// Words of translated prose in documents and in sources, functions that take a tuple apart, and calls of `expect` in code that ships.
-const TRANSLATED_IN_DOCUMENTS_MAX: usize = 16;
-const TRANSLATED_IN_SOURCES_MAX: usize = 45;
-const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 0;
-const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 0;
+const TRANSLATED_IN_DOCUMENTS_MAX: usize = 6;
+const TRANSLATED_IN_SOURCES_MAX: usize = 35;
+const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 5;
+const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 310;
 const EXPECTS_MAX: usize = 238;
 
 /// Whether a source is for tests alone.
@@ -41,7 +41,8 @@ fn bad_habits_become_rarer() {
         files().into_iter().filter(|path| path.ends_with(".md") && path != "CHANGELOG.md").collect();
     let clauses_of = |path: &String| (path.clone(), ratchet::noun_clauses(&read(path), true));
     let clauses_in_documents: Vec<(String, usize)> = documents.iter().map(clauses_of).collect();
-    let documents = documents.into_iter().map(|path| (path.clone(), ratchet::translated(&read(&path))));
+    let documents =
+        documents.into_iter().map(|path| (path.clone(), ratchet::translated(&ratchet::without_code(&read(&path)))));
     // The list of the words has all of them.
     let written = sources().filter(|(path, _)| !is_generated(path) && path != "tests/structure/ratchet.rs");
     let written: Vec<(String, String)> = written.collect();
