@@ -115,12 +115,15 @@ fn troubles(seed: u64) -> Troubles {
     Troubles { down, cuts: trouble(0, 100, 2_000), pauses: trouble(1, 100, 2_000), jumps: trouble(2, 1, 60_000) }
 }
 
-/// On random systems, whatever goes wrong: a run depends on its seed alone, and what is found replays. A handler that fails ends a run, one
-/// of a start as well.
+/// On random systems, whatever goes wrong, by scripts as well: a run depends on its seed alone, and what is found replays. A handler that
+/// fails ends a run, one of a start as well.
 #[test]
 fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
     let (mut ends, mut faults, mut violated) = (BTreeSet::new(), 0, 0);
     let mut all = Counts::default();
+    let phase =
+        |cut, resets| Phase { lasts: Range::milliseconds(100, 900), cut, lost: Vec::new(), calls: None, resets };
+    let script = [phase(vec![], vec![1]), phase(vec![0], vec![]), phase(vec![0, 1], vec![2, 0]), phase(vec![], vec![])];
     for seed in 0..60 {
         let toy = match seed % 4 {
             0 => Toy::random(seed, 3).with_random_durable(seed),
@@ -141,7 +144,8 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
         let is_calm = seed.is_multiple_of(6);
         let partitions = conditions.partitions.filter(|_| !is_calm);
         let troubles = if is_calm { Troubles::default() } else { troubles(seed) };
-        let conditions = (Conditions { partitions, ..conditions }, troubles, &[][..]);
+        let script = if is_ordered || seed.is_multiple_of(2) { &[] } else { &script[..] };
+        let conditions = (Conditions { partitions, ..conditions }, troubles, script);
         let together = runs_of_nodes(&toy, &scenario, conditions, 0..4);
         let alone = runs_of_nodes(&toy, &scenario, conditions, 3..4);
         assert_eq!(alone[0].digest, together[3].digest, "system {seed}");
@@ -202,7 +206,8 @@ fn each_run_over_connections_is_one_of_the_model() {
             ..Conditions::default()
         };
         let troubles = if seed % 6 == 0 { Troubles::default() } else { troubles(seed) };
-        let script = if seed % 4 == 0 { &script[..] } else { &[] };
+        // With each of the troubles, and without.
+        let script = if seed / 8 % 2 == 0 { &script[..] } else { &[] };
         for (run, steps) in replayed(&toy, &scenario, (conditions, troubles, script), 0..3) {
             let mut note = |name: &'static str, count: usize| *seen.entry(name).or_default() += count;
             let count = |is: fn(&TraceEvent) -> bool| steps.iter().filter(|step| is(&step.event)).count();
