@@ -129,7 +129,7 @@ fn a_violation_is_a_trace_like_any_other() {
 fn what_a_simulation_does_not_do_is_refused() {
     let place = Place::new();
     let paxos = bundled("paxos");
-    let breaking = ["--watch", "steer", "--safety-only", "--break-connections"];
+    let breaking = ["--watch", "steer", "--break-connections"];
     let usage: [(&[&str], &str); 21] = [
         (&["--loss", "101%"], "0% to 100%"),
         (&["--latency", "2s..1s"], "the shorter one first"),
@@ -149,7 +149,7 @@ fn what_a_simulation_does_not_do_is_refused() {
         (&["--safety-only"], "--watch"),
         (&["--hold"], "--watch"),
         (&["--watch", "steer", "--hold=0"], "0 is too small"),
-        (&["--watch", "steer", "--break-connections"], "--safety-only"),
+        (&["--break-connections"], "--watch"),
         (&[&breaking[..], &["--partition", "6/m"]].concat(), "--partition"),
         (&[&breaking[..], &["--script", "none.toml"]].concat(), "--script"),
     ];

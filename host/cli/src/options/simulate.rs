@@ -115,8 +115,8 @@ pub struct SimulateArguments {
     #[arg(long, requires = "watch", help_heading = "Checkers")]
     pub safety_only: bool,
     /// Steer also by breaking connections: instead of filtering or refusing a message on an ordered link, the connection to its sender
-    /// breaks, and both ends are notified; with --safety-only, and without nodes that are cut off
-    #[arg(long, requires = "safety_only", conflicts_with_all = ["partition", "script"], help_heading = "Checkers")]
+    /// breaks, and both ends are notified; without nodes that are cut off
+    #[arg(long, requires = "watch", conflicts_with_all = ["partition", "script"], help_heading = "Checkers")]
     pub break_connections: bool,
     /// Steer also by looking ahead from each event of a node while its effects are held, N events far [default of N: 2000]; on links
     /// without an order

@@ -2,11 +2,13 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `breaks` | connections that break in place of messages, derived by hand |
 //! | `effort` | the effort of a round besides its counts |
 //! | `foresee` | looking ahead from an event whose effects are held, against the reference |
 //! | `promises` | predictions of dead states, against the reference |
 //! | `stopped` | rounds that are stopped at any poll |
 
+mod breaks;
 mod effort;
 mod foresee;
 mod promises;
@@ -446,45 +448,4 @@ fn exported_states_are_a_beginning() {
     let exported = Arc::new(start::export(&mut stepper, &start).expect("toys leave"));
     let mut checker = Checker::new(&factory, Scenario::new(2), Limits::default()).expect("it is native");
     assert_eq!(checker.round(&exported).expect("it is a state of the toy").predictions.len(), 1);
-}
-
-/// Node 1 has sent two messages, and a filter matches the first one. If that one is dropped, the second one arrives. If the connection is
-/// broken in its place, neither arrives, both ends get a notice but may lose it, and later messages arrive.
-#[test]
-fn a_connection_broken_in_place_of_a_message_loses_all_messages_and_notifies_both_ends() {
-    let toy = (0..3)
-        .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
-            toy.rule(0, state, ToyTrigger::Message(1, 2), 2, &[])
-        })
-        .rule(0, 0, ToyTrigger::Message(1, 1), 1, &[])
-        .rule(0, 0, ToyTrigger::Error(1), 7, &[(1, 3)])
-        .rule(1, 0, ToyTrigger::Error(0), 8, &[])
-        .rule(1, 8, ToyTrigger::Message(0, 3), 9, &[]);
-    let comes = |network, states: [Option<ToyState>; 2]| {
-        let mut scenario = Scenario::new(2);
-        scenario.network = network;
-        scenario.faults.breaks = u32::from(network == Network::Ordered);
-        let factory = Arc::new(toy.clone().forbid(&states));
-        let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
-        let mut stepper = Stepper::new(&lts).expect("it is native");
-        let start = start::initial(&mut stepper).expect("nothing is refused").remove(0);
-        let mut beginning = start::export(&mut stepper, &start).expect("toys leave");
-        for (state, local) in beginning.states.iter_mut().zip(&start.locals) {
-            // Connections break only in place of a message.
-            state.fault_state = stepper.state(*local).fault_state.clone();
-            state.fault_state.counts = scenario.faults;
-        }
-        let limits = Limits { breaks: true, ..limits(false) };
-        let checker = Checker::new(&factory, scenario, limits).expect("it is native");
-        let cause = Cause::Message { from: 1, network, payload: &[1] };
-        let exact = Pattern::of(&Event { state: of_local_state(0, &[0]), cause, may_break: true });
-        let filters = BTreeSet::from([exact.expect("it has a substitute")]);
-        let checked = checker.check_filters(&Arc::new(beginning), 0, &filters).expect("it is a state of the toy");
-        assert!(checked.is_complete || checked.refused.is_some());
-        checked.refused.is_some()
-    };
-    let (dropped, broken) = (Network::Unordered, Network::Ordered);
-    let cases = [[Some(1), None], [Some(2), None], [Some(7), Some(8)], [Some(0), Some(8)], [Some(7), Some(9)]];
-    assert_eq!(cases.map(|states| comes(dropped, states)), [false, true, false, false, false]);
-    assert_eq!(cases.map(|states| comes(broken, states)), [false, false, true, true, true]);
 }
