@@ -12,6 +12,7 @@
 //! | confirmation, shortening, audit | [`time_and_interrupts_end_every_phase_of_a_run`] | they keep one path | as for `--time` |
 //! | checkpoints | between two of them | [`memory_ends_what_comes_before_the_search`] | [`an_interrupt_ends_the_keeping_of_checkpoints`] |
 //! | `replay`, `minimize`, `doctor`, `graph`, `languages` | for `graph` as for the search | for `graph` by `graphs` | [`an_interrupt_ends_what_is_no_search`] |
+//! | `simulate` | between two runs | likewise | [`an_interrupt_ends_simulations`] |
 //! | `test` | of each scenario: [`each_test_has_bounds_of_its_own`] | likewise | [`an_interrupt_ends_the_tests`] |
 //! | `run --watch` | of each run | of each run | [`a_watched_run_ends_with_130`] |
 //!
@@ -237,6 +238,22 @@ fn an_interrupt_ends_what_is_no_search() {
             }
         }
         assert!(stopped > all / 2, "{command:?}: {stopped} of {all}");
+    }
+}
+
+/// A simulation that a signal ends has its exit code, whatever was over by then: each of 40 runs asks, and the interrupt comes before the
+/// last ones.
+#[test]
+fn an_interrupt_ends_simulations() {
+    let mut place = counting();
+    place.put("guest.wasm", fixtures::ping_pong());
+    for nodes in ["--runtime", "--model"] {
+        let words = ["simulate", "guest.wasm", "--runs", "40", nodes, "--json", "--", "--nodes", "2"];
+        place.interrupted = Some(u64::MAX);
+        assert_eq!(place.host(&words).exits(0).json()["runs"], 40, "{nodes}");
+        place.interrupted = Some(asked(&place) - 20);
+        let stopped = place.host(&words).exits(130);
+        assert!(stopped.err.contains("interrupted"), "{nodes}: {stopped:?}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use host_inspect::words;
 use host_live::simulator::{Finished, Predicted};
+use host_model::contract::Stopped;
 use host_model::scenario::NodeNames;
 use host_model::trace::Trace;
 use host_session::Request;
@@ -56,6 +57,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     };
     let exit = match (violation, simulated.stopped) {
         (Some(violation), _) => violation.exit(),
+        (None, Some(Stopped::Interrupted)) => Exit::Stopped,
         (None, Some(_)) if simulated.runs == 0 => Exit::Stopped,
         (None, _) if files.has_failed() => Exit::System,
         (None, _) => Exit::Ok,
