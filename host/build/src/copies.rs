@@ -150,6 +150,22 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_that_is_excluded_is_there_and_no_source() {
+        let place = place("\"lib\" = \"../sdk\"\n[build]\nexclude = [\"lib/two.c\", \"lib/old\"]");
+        for name in ["sdk/one.c", "sdk/two.c", "plugin/app.c"] {
+            place.put(name, "");
+        }
+        let source = place.open().expect("a folder");
+        let sources: Vec<&Path> = source.sources(&["c"]);
+        assert_eq!(sources, ["app.c", "lib/one.c"].map(Path::new));
+        assert!(source.has("lib/two.c") && place.text("plugin/lib/two.c").is_some());
+        let digest = source.digest().expect("readable");
+        // Others can include it.
+        place.put("sdk/two.c", "int two;");
+        assert_ne!(place.open().expect("a folder").digest().expect("readable"), digest);
+    }
+
+    #[test]
     fn copies_that_are_there_do_without_their_source() {
         let place = place("\".\" = \"../sdk\"");
         assert!(place.open().expect("a folder").has("one.py"));
