@@ -4,7 +4,7 @@ use guest_sdk::{Context, Response};
 
 use crate::{Message, Outcome, State, others};
 
-/// An operation that this node was asked for is done.
+/// Answers an operation that this node was asked for, once it is done.
 pub(crate) fn answer(ctx: &mut Context<Message>, state: &mut State, number: u64, outcome: Outcome) {
     if let Some(history) = &mut state.disk.history
         && number + 1 == state.disk.asked

@@ -48,7 +48,7 @@ fn stand_if_it_would_win(protocol: &RaftKv, ctx: &mut Context<Message>, state: &
     }
 }
 
-/// A leader counts whom it has heard since it has done so last, and gives up if that is no majority with itself.
+/// A leader counts the nodes that it has heard since the last check, and gives up if they are no majority together with itself.
 pub(crate) fn check(ctx: &mut Context<Message>, state: &mut State) {
     let Role::Leader { heard, .. } = &mut state.role else { return };
     let count = std::mem::take(heard).len() + 1;
@@ -101,7 +101,7 @@ pub(crate) fn request_vote(
     tell(ctx, state, from, Raft::Vote(granted));
 }
 
-/// Whether a log that ends there has all that may be committed.
+/// Whether a log that ends there has all entries that may be committed.
 fn is_up_to_date(protocol: &RaftKv, state: &State, last: Mark) -> bool {
     protocol.bug == Bug::NoLogCheck || last >= state.disk.log.last()
 }
@@ -122,7 +122,7 @@ fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
         let unknown = Progress { next: last + 1, matched: 0, sent: last, taken: 0 };
         let followers = others(ctx).map(|node| (node, unknown)).collect();
         state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None, reads: Reads::default() };
-        // Only entries of this term are counted: what earlier leaders have left is committed with this one.
+        // Only entries of this term are counted: those of earlier leaders are committed with this one.
         replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
     }
 }

@@ -51,13 +51,13 @@ pub struct RaftKv {
     terms: Term,
     /// Requests that each node gets in a search.
     requests: u64,
-    /// Committed entries that stay in the log, for nodes that are behind.
+    /// Committed entries that stay in the log, for nodes that lag behind.
     kept: Index,
-    /// Whether a leader says again what others may not have heard.
+    /// Whether a leader repeats messages that others may not have received.
     heartbeats: bool,
     /// Whether nodes remember their clients' operations, for `linearizable`.
     records: bool,
-    /// Keys that are asked for in a search.
+    /// The number of keys in the requests of a search.
     keys: u64,
     /// Whether a leader steps down that hears no majority.
     steps_down: bool,
@@ -65,22 +65,22 @@ pub struct RaftKv {
     pre_vote: bool,
     /// Bytes of keys and values in one message, unless one of them has more.
     piece: usize,
-    /// Bytes of keys and values that a store may have, and what is to become of it.
+    /// The maximum number of bytes of keys and values in a store, with operations that are not done yet.
     room: usize,
-    /// How many times longer timers wait than they would on a fast network.
+    /// The factor by which timers wait longer than on a fast network.
     patience: u32,
-    /// Whether a leader sends a node more only after its answer: one message has what came meanwhile.
+    /// Whether a leader sends a node more only after its answer, in one message.
     batches: bool,
     /// Whether reads need no entry in the log.
     reads_by_index: bool,
     bug: Bug,
 }
 
-/// What is wrong on purpose.
+/// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// A leader answers what a key has at once.
+    /// A leader answers a read at once from its own store.
     ReadLocal,
     /// A leader answers when an entry is in its own log.
     AnswerEarly,
@@ -92,24 +92,24 @@ enum Bug {
     NoLogCheck,
 }
 
-/// What nodes tell each other.
+/// A message between nodes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Message {
-    /// Something of Raft; each has the sender's term.
+    /// A Raft message; each has the sender's term.
     Raft {
         /// The sender's term.
         term: Term,
-        /// What it says.
+        /// The content.
         what: Raft,
     },
-    /// How many operations of the sender's clients have returned; only where histories are recorded.
+    /// The number of operations that the sender's clients have completed; only where histories are recorded.
     Returned(u32),
 }
 
-/// What Raft tells.
+/// The content of a Raft message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Raft {
-    /// Candidate to all others: vote for me, the end of whose log this is.
+    /// Candidate to all others: vote for me; my log ends here.
     RequestVote(Mark),
     /// The answer: whether the candidate has the vote.
     Vote(bool),
@@ -117,16 +117,16 @@ pub enum Raft {
     Append {
         /// The place before the first entry. The follower must have the same entry there.
         prev: Mark,
-        /// What follows in the leader's log.
+        /// The entries that follow in the leader's log.
         entries: Vec<Entry>,
-        /// What the leader has committed.
+        /// The last index that the leader has committed.
         commit: Index,
     },
-    /// Leader to a node that lacks what the leader's log does not have any more: all that is committed.
+    /// Leader to a node that lacks entries which the leader's log no longer has: the committed store.
     Install {
-        /// The last entry that is in it.
+        /// The last entry in the store.
         last: Mark,
-        /// Which piece of it this is, counted from 0.
+        /// The number of this piece, counted from 0.
         number: u32,
         /// The store after all entries up to there; of a store in pieces, some keys in their order.
         #[serde(with = "store::values")]
@@ -140,12 +140,12 @@ pub enum Raft {
     Missing(Index),
     /// The answer to Install: the first `count` pieces of this store have arrived.
     Took {
-        /// The last entry that is in it.
+        /// The last entry in the store.
         last: Mark,
         /// The number of pieces.
         count: u32,
     },
-    /// To all others: would you vote for me in the next term, the end of whose log this is?
+    /// To all others: would you vote for me in the next term? My log ends here.
     AskVote(Mark),
     /// The answer.
     WouldVote(bool),
@@ -155,12 +155,12 @@ pub enum Raft {
     Confirmed(u32),
 }
 
-/// What can happen to a node without a message.
+/// An event at a node without a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Local {
-    /// Nothing was heard of a leader for too long.
+    /// The node has not heard from a leader for too long.
     Timeout,
-    /// The leader says that it is there, and what others lack.
+    /// The leader announces itself, and sends the entries that others lack.
     Heartbeat,
     /// The leader counts the nodes that it has heard since the last check.
     Check,
@@ -168,29 +168,29 @@ pub enum Local {
     Request {
         /// The number of the request.
         number: u64,
-        /// What it asks.
+        /// The operation.
         operation: Operation,
     },
 }
 
-/// What a node does in its term.
+/// The role of a node in its term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
-    /// Votes, and keeps what a leader sends.
+    /// Votes, and stores the entries of a leader.
     Follower {
-        /// The leader of the term, once it was heard of.
+        /// The leader of the term, once it is known.
         leader: Option<NodeId>,
     },
     /// Wants to lead.
     Candidate {
-        /// Who has voted for it, itself included.
+        /// The nodes that have voted for it, itself included.
         votes: BTreeSet<NodeId>,
     },
     /// Takes requests and replicates them.
     Leader {
         /// All other nodes.
         followers: BTreeMap<NodeId, Progress>,
-        /// Who was heard of since it was counted last, where that is counted.
+        /// The nodes heard from since the last check, if there are checks.
         heard: BTreeSet<NodeId>,
         /// The store as it is sent in pieces, while some node takes them.
         snapshot: Option<Snapshot>,
@@ -199,40 +199,40 @@ pub enum Role {
     },
     /// Wants to stand for election, and asks whether it would win.
     Asking {
-        /// Who would vote for it, itself included.
+        /// The nodes that would vote for it, itself included.
         votes: BTreeSet<NodeId>,
     },
 }
 
-/// The operations of a node's clients, one after the other.
+/// The operations of a node's clients, in order.
 pub type History = Client<Operation, Outcome>;
 
-/// What one node knows.
+/// The state of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct State {
-    /// What is on its disk, if nothing is wrong.
+    /// The durable state, if no bug is on.
     pub disk: Disk,
-    /// What it does.
+    /// The role of the node.
     pub role: Role,
     /// The pieces of a store received so far, if the leader sends it in several.
     pub incoming: Option<Incoming>,
 }
 
-/// What survives a reset.
+/// The state that survives a reset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Disk {
-    /// The latest term that it has heard of.
+    /// The latest term that it knows.
     pub term: Term,
-    /// Who has its vote in this term.
+    /// The node that has its vote in this term.
     pub voted_for: Option<NodeId>,
     /// The entries that are not only in the store.
     pub log: Log,
-    /// Up to here the log is final, and done.
+    /// The last index that is committed and applied to the store.
     pub commit: Index,
     /// The store after these entries.
     #[serde(with = "store::values")]
     pub store: Store,
-    /// How many requests it has got in a search.
+    /// The number of requests that it has received in a search.
     pub asked: u64,
     /// Their operations; none where they are not recorded.
     pub history: Option<History>,
@@ -313,7 +313,7 @@ impl Protocol for RaftKv {
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         let is_leader = matches!(state.role, Role::Leader { .. });
-        // Who asks whether it would be elected says it again only where messages may be lost: else a search has no end.
+        // A node asks again whether it would be elected only where messages may be lost: else a search has no end.
         let waits = matches!(state.role, Role::Asking { .. }) && !self.heartbeats;
         if !is_leader && !waits && (self.terms == 0 || state.disk.term < self.terms) {
             events.timer("timeout", Local::Timeout);
@@ -345,7 +345,7 @@ impl Protocol for RaftKv {
         Some(disk)
     }
 
-    /// A time-out is at least three heartbeats, and those of two nodes differ enough for one of them to win its election.
+    /// A time-out takes at least three heartbeats, and the time-outs of two nodes differ enough for one of them to win its election.
     fn duration(&self, _: Place, _: &State, event: &Local) -> Option<RangeInclusive<Duration>> {
         let milliseconds = |from, to| {
             let waiting = |number| Duration::from_millis(number) * self.patience;
@@ -354,7 +354,7 @@ impl Protocol for RaftKv {
         match event {
             Local::Timeout => milliseconds(150, 300),
             Local::Heartbeat => milliseconds(50, 50),
-            // By then who hears nothing of it has stood for election.
+            // By then a node that does not hear the leader has stood for election.
             Local::Check => milliseconds(300, 300),
             Local::Request { .. } => None,
         }
@@ -409,7 +409,7 @@ impl RaftKv {
     }
 }
 
-/// Tells a node something in the present term.
+/// Sends a node a Raft message in the present term.
 fn tell(ctx: &mut Context<Message>, state: &State, to: NodeId, what: Raft) {
     ctx.send(to, Message::Raft { term: state.disk.term, what });
 }

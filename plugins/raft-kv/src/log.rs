@@ -11,23 +11,23 @@ pub type Term = u32;
 /// A place in the log.
 pub type Index = u32;
 
-/// An operation, and who has to answer it.
+/// An operation, with the node and the number of its request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Command {
     /// The node that was asked.
     pub node: NodeId,
     /// The number of the request there.
     pub number: u64,
-    /// What was asked.
+    /// The operation.
     pub operation: Operation,
 }
 
-/// What is to be done, and since when.
+/// An entry of the log: a command, and the term of its leader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     /// The term of the leader that took it.
     pub term: Term,
-    /// What is to be done; none at the beginning of a term: a leader commits what others have left behind it.
+    /// The command; none in the first entry of a term, with which a leader commits the entries of earlier leaders.
     pub command: Option<Command>,
 }
 
@@ -40,7 +40,7 @@ pub struct Mark {
     pub index: Index,
 }
 
-/// Entries in the order in which they are to be done, behind those that are in the store alone.
+/// The entries behind those that only the store has, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Log {
     /// The last entry before them.
@@ -86,8 +86,8 @@ impl Log {
         self.entries.push(entry);
     }
 
-    /// Puts entries behind a place that is in the log. What is there already stays, since an older message may come late; what
-    /// contradicts them goes, with all behind it.
+    /// Puts entries behind a place that is in the log. Entries that are already there stay, since an older message may arrive late; those
+    /// that contradict them are removed, with all entries behind.
     pub(crate) fn replace_after(&mut self, index: Index, entries: &[Entry]) {
         for (place, entry) in ((index - self.base.index) as usize..).zip(entries) {
             if self.entries.get(place).is_some_and(|known| known.term != entry.term) {
@@ -99,7 +99,7 @@ impl Log {
         }
     }
 
-    /// Leaves out the entries up to a place, if it is behind the base.
+    /// Removes the entries up to a place, if it is behind the base.
     pub(crate) fn forget_up_to(&mut self, index: Index) {
         if let Some(base) = self.mark(index) {
             self.entries.drain(..(index - self.base.index) as usize);

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use crate::store::values;
 use crate::{Command, Entry, Mark, Operation, Raft, Store};
 
-/// Heartbeats without progress of any node until a store that was to be sent in pieces is given up.
+/// Heartbeats without progress of any node until the copy of a store for pieces is discarded.
 const IDLE_MAX: u32 = 20;
 
-/// Bytes that an entry of a log, or a key of a store, takes besides its key and value, at most.
+/// The maximum overhead of a log entry or of a key of a store, in bytes, in addition to its key and value.
 const AROUND: usize = 32;
 
 /// A store as it was after some entry, from which pieces are made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// The last entry that is in it.
+    /// The last entry in the store.
     pub last: Mark,
     /// The store after all entries up to there.
     #[serde(with = "values")]
@@ -30,7 +30,7 @@ pub struct Incoming {
     pub last: Mark,
     /// The number of pieces.
     pub count: u32,
-    /// What is in them.
+    /// The contents of the pieces.
     #[serde(with = "values")]
     pub store: Store,
 }
@@ -56,7 +56,7 @@ impl Snapshot {
 }
 
 impl Incoming {
-    /// Takes a piece in; what comes twice or too early changes nothing. The whole store, if this was the last piece.
+    /// Adds a piece; a repeated or early one has no effect. Returns the whole store after the last piece.
     pub(crate) fn take(incoming: &mut Option<Self>, piece: Piece) -> Option<Store> {
         let Piece { last, number, store, is_last } = piece;
         let known = incoming.take_if(|incoming| incoming.last == last);
@@ -86,7 +86,7 @@ impl Incoming {
     }
 }
 
-/// A piece of the store up to an entry, counted from 0; the last one if there are fewer. The same at every node that has this store.
+/// The piece of the store with this number, counted from 0; the last one if there are fewer. It is the same at every node with this store.
 pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) -> Raft {
     let (mut part, mut at, mut bytes) = (Store::new(), 0, 0);
     for (key, value) in store {
@@ -103,7 +103,7 @@ pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) ->
     Raft::Install { last, number: at, store: part, is_last: true }
 }
 
-/// The first of these entries, as many as one message takes: one at least, if there is one.
+/// The first of these entries, up to the size of a message, but at least one if there is one.
 pub(crate) fn batch(entries: &[Entry], bytes_max: usize) -> &[Entry] {
     let mut bytes = 0;
     let fits = |entry: &&Entry| {

@@ -88,7 +88,7 @@ fn answer_confirmed(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
     begin(protocol, ctx, state);
 }
 
-/// A leader that leads no more tells the clients of its reads that nothing has happened.
+/// A former leader tells the clients of its reads that nothing has happened.
 pub(crate) fn give_up(ctx: &mut Context<Message>, state: &mut State) {
     if let Role::Leader { reads, .. } = &mut state.role {
         for Read { number, .. } in std::mem::take(reads).unanswered() {

@@ -1,4 +1,4 @@
-//! Log replication: the leader's log becomes that of the others, and entries that a majority has are done.
+//! Log replication: the followers copy the leader's log, and entries that a majority has are executed.
 
 use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::pieces::{self, Incoming, Piece, Snapshot};
 use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, answers, others, reads, tell};
 
-/// What a leader knows about the log of another node.
+/// The knowledge of a leader about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Progress {
     /// The first entry to send.
     pub next: Index,
-    /// Up to here the logs are known to be equal.
+    /// The logs are known to be equal up to here.
     pub matched: Index,
     /// The last entry that was sent, or is to follow what was sent by itself.
     pub sent: Index,
-    /// How many pieces of the store it has, where it gets that in pieces.
+    /// The number of pieces of the store that the node has, if it receives the store in pieces.
     pub taken: u32,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn append(
     }
     let log = &mut state.disk.log;
     let matched = prev.index + entries.len() as Index;
-    // What is before the base is committed, and so the same in both logs.
+    // Entries up to the base are committed, and so the same in both logs.
     let skipped = log.base().index.saturating_sub(prev.index);
     let is_known = skipped > 0 || log.mark(prev.index) == Some(prev);
     if !is_known {
@@ -96,7 +96,7 @@ pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut
     progress.matched = progress.matched.max(index);
     progress.next = progress.next.max(index + 1);
     let log = &state.disk.log;
-    // What did not fit into the last message follows.
+    // The entries that did not fit into the last message follow.
     let goes_on = index >= progress.sent && progress.sent < log.last().index;
     if followers.values().all(|progress| log.mark(progress.next - 1).is_some()) {
         *snapshot = None;
@@ -112,7 +112,7 @@ pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut
 pub(crate) fn missing(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
     let Role::Leader { followers, .. } = &mut state.role else { return };
     let progress = followers.get_mut(&from).expect("followers are all other nodes");
-    // An answer to an older message, which another one has answered meanwhile, says nothing new.
+    // An answer to an older message, for which another answer has arrived meanwhile, has no news.
     if index + 1 < progress.next && progress.matched <= index {
         progress.next = index + 1;
         send(protocol, ctx, state, from);
@@ -138,7 +138,7 @@ pub(crate) fn took(
     let is_new = snapshot.is_none();
     let mut known = snapshot.unwrap_or_else(|| Snapshot::new(disk.committed(), &disk.store));
     let taken = if known.last == last { count } else { 0 };
-    // Each piece has one answer that leads to the next one, also where messages come twice.
+    // Each piece has one answer that leads to the next piece, even if messages are duplicated.
     let is_answered = !is_new && known.last == last && taken == progress.taken;
     known.idle = 0;
     let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
@@ -152,7 +152,7 @@ pub(crate) fn took(
     }
 }
 
-/// Sends every other node again what it lacks as far as the leader knows.
+/// Sends every other node again the entries that it lacks as far as the leader knows.
 pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     if let Role::Leader { snapshot, .. } = &mut state.role {
         snapshot.take_if(|snapshot| !snapshot.grow_old());
@@ -204,7 +204,7 @@ fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: No
             progress.taken = if known.is_some() { progress.taken } else { 0 };
             let (last, store) = known.map_or((disk.committed(), &disk.store), |known| (known.last, &known.store));
             let piece = pieces::piece(last, store, progress.taken, protocol.piece);
-            // What follows a store that comes in pieces is sent once it is there.
+            // The entries behind a store in pieces are sent after its last piece.
             let is_whole = matches!(piece, Raft::Install { number: 0, is_last: true, .. });
             progress.sent = if is_whole { disk.log.last().index } else { last.index };
             piece
@@ -229,7 +229,7 @@ fn advance_commit(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut Sta
     }
 }
 
-/// Does what is committed, answers it, and forgets what is older than what is kept.
+/// Executes the committed entries, answers their requests, and forgets entries that are too old to keep.
 fn commit_up_to(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, index: Index) {
     for next in state.disk.commit + 1..=index {
         let entry = state.disk.log.entry(next).expect("what is committed is in the log").clone();
@@ -244,7 +244,7 @@ fn commit_up_to(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State
     forget(protocol, state);
 }
 
-/// Forgets what is committed: of the last entries some stay for nodes that are behind, and all that follows a store which is sent in
+/// Forgets committed entries: some of the last ones stay for nodes that lag behind, and all behind a store that is sent in
 /// pieces; but no more than half of the room.
 fn forget(protocol: &RaftKv, state: &mut State) {
     let disk = &mut state.disk;

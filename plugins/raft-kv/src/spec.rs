@@ -1,4 +1,4 @@
-//! What must hold, over views of the nodes.
+//! The properties, over views of the nodes.
 
 use guest_sdk::linearizability::{ClientId, History as Histories};
 use guest_sdk::{EncodedList, NodeId, Properties};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, Index, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Term};
 
-/// What a node has done: all that it does not mention is left out, to have few views.
+/// The committed part of a node's state, without anything else, so that there are few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Done {
     commit: Mark,
     /// The keys of the store, and the values in their order.
     keys: EncodedList<String>,
     values: EncodedList<Vec<u8>>,
-    /// The last ones of the entries that led there, as far as the log has them.
+    /// The last of the entries that led there, as far as the log has them.
     entries: EncodedList<Entry>,
 }
 
@@ -29,11 +29,11 @@ impl Done {
     }
 }
 
-/// What leader completeness reads of a node.
+/// The view for leader completeness.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Knowledge {
     term: Term,
-    /// The log of a leader, but for what is to be done.
+    /// The log of a leader, without the commands.
     leads: Option<Terms>,
     commit: Mark,
 }
@@ -56,7 +56,7 @@ impl Terms {
     }
 }
 
-/// What tells whether a majority has a leader.
+/// The view for the election of a leader by a majority.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Following {
     term: Term,
@@ -70,9 +70,9 @@ struct Following {
 enum Leader {
     /// The node itself.
     Own,
-    /// It follows this one.
+    /// The node follows this one.
     Other(NodeId),
-    /// It knows of none.
+    /// The node knows no leader.
     None,
 }
 
@@ -158,7 +158,7 @@ fn led(views: &[Option<Following>]) -> Result<(), String> {
     }
 }
 
-/// A leader has what was committed before its term: all that it had when it was elected, so that a leader as it was a while ago will do.
+/// A leader has the entries committed before its term: all that it had when it was elected, so an earlier state of it is enough.
 fn leader_completeness(views: &[Option<Knowledge>]) -> Result<(), String> {
     for (leader, leads, log) in named(views).filter_map(|(node, view)| Some((node, view, view.leads.as_ref()?))) {
         let is_before = |known: &Knowledge| known.term <= leads.term && known.commit.term < leads.term;

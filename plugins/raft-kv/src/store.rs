@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Keys with their values.
 pub type Store = BTreeMap<String, Vec<u8>>;
 
-/// What clients ask.
+/// An operation of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Operation {
     /// The value of a key.
@@ -57,7 +57,7 @@ impl SequentialObject for Sequential {
     }
 }
 
-/// The encoding of a store with each value at once instead of byte by byte. The bytes are the same, and there are far fewer steps to them: a
+/// Encodes each value of a store at once instead of byte by byte. The bytes are the same, in far fewer steps: a
 /// store is encoded after each event.
 pub(crate) mod values {
     use std::collections::BTreeMap;

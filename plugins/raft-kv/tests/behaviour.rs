@@ -80,7 +80,7 @@ fn appends(flight: &InFlight<Message>) -> bool {
     matches!(&flight.message, Message::Raft { what: Raft::Append { .. }, .. })
 }
 
-/// With an empty log a node that has missed everything gets the store.
+/// With an empty log, a node that has missed everything receives the store.
 #[test]
 fn a_node_that_is_behind_gets_the_store_and_no_entry() {
     for (kept, is_store) in [("0", true), ("9", false)] {
@@ -322,7 +322,7 @@ fn behind(kept: &str, values: usize) -> Cluster<RaftKv> {
     cluster
 }
 
-/// Messages are delivered in any order, and lost or repeated occasionally; a leader says again what may have been lost.
+/// Messages are delivered in any order, and sometimes lost or repeated; a leader repeats those that may have been lost.
 fn catch_up(cluster: &mut Cluster<RaftKv>, seed: u64) {
     let mut seed = seed;
     for step in 0..20_000 {
@@ -399,7 +399,7 @@ fn a_store_that_is_full_says_so_and_lives() {
     assert_eq!(answered(&mut cluster, 0, get("/0")).status, 200);
     assert_eq!(answered(&mut cluster, 0, Request::new("DELETE", "/0")).status, 204);
     assert_eq!(answered(&mut cluster, 0, put("/9", &value)).status, 204);
-    // What stays for others is no more than half of the room.
+    // The entries that stay for others use no more than half of the room.
     let entries = cluster.state(0).disk.log.after(cluster.state(0).disk.log.base().index);
     assert!(entries.len() < 9, "{}", entries.len());
 }
