@@ -15,45 +15,45 @@ use crate::time::{Share, Time};
 use crate::watcher::{Collector, Desk, Manner, Rounds};
 use crate::world::guided::News;
 
-/// How the checkers of a world work.
+/// The settings of the checkers of a world.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// The cluster as one look ahead has it.
+    /// The scenario of a round, which looks ahead once.
     pub scenario: Scenario,
-    /// How far a round looks.
+    /// The limits of a round.
     pub limits: Limits,
-    /// The time between two snapshots of a node, at least.
+    /// The minimum time between two snapshots of a node.
     pub every: Duration,
-    /// What a round takes besides its work.
+    /// The time of a round in addition to its work.
     pub base: Duration,
-    /// How long a unit of work takes.
+    /// The time per unit of work.
     pub each: Duration,
     /// Whether nodes are steered; if so, whether connections may be broken instead of messages.
     pub steers: Option<bool>,
 }
 
-/// What a checker has foreseen.
+/// The prediction of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreseen {
-    /// Its node.
+    /// The node of the checker.
     pub node: NodeId,
-    /// When its round ended.
+    /// The end of the round.
     pub at: Time,
-    /// How many violations.
+    /// The number of predicted violations.
     pub violations: usize,
-    /// How many promises that die.
+    /// The number of promises that die.
     pub dead: usize,
 }
 
-/// What a round has found.
+/// The findings of a round.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) foreseen: Foreseen,
-    /// The round, if it predicts something, and the scenario in which that replays.
+    /// The round, if it predicts anything, and the scenario in which the prediction replays.
     pub(super) predicting: Option<(Arc<Round>, Scenario)>,
-    /// Whether the node has filters against what it predicts.
+    /// Whether the node has filters against the predictions.
     pub(super) helps: bool,
-    /// Whether there are none that help.
+    /// Whether no filter helps.
     pub(super) is_unhelpful: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Found {
 pub(super) struct Ears<G> {
     /// Passes it the findings of a checker.
     pub(super) hear: fn(&mut G, Time, News),
-    /// How often it has suspended steering.
+    /// The number of times that it has suspended steering.
     pub(super) suspensions: fn(&G) -> u64,
 }
 
@@ -92,10 +92,10 @@ pub(super) struct Rest {
     pub(super) since: Option<u64>,
 }
 
-/// Where a checker works in virtual time: a unit of work takes so long, and nothing else takes any.
+/// The desk of a checker in virtual time: each unit of work takes `each`, and nothing else takes time.
 pub(super) struct Virtual {
     pub(super) now: Time,
-    /// What the first work takes in addition.
+    /// The time that the first work takes in addition.
     pub(super) base: Duration,
     pub(super) each: Duration,
     pub(super) node: NodeId,

@@ -1,7 +1,7 @@
 //! Connections between nodes with ordered links: frames arrive in order or not at all, and each end is notified of a break.
 //!
 //! On real machines, the ends of a connection agree on a break by numbers, see `host-live-net`; here both ends are notified at once, unless
-//! they are paused. What an end sends before it is notified is lost with the connection, as on a socket.
+//! they are paused. Frames that an end sends before it is notified are lost with the connection, as on a socket.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ struct End {
 /// The connections of a cluster.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
-    /// How often each connection has broken, by its ends.
+    /// The number of breaks of each connection, by its ends.
     breaks: BTreeMap<(NodeId, NodeId), u64>,
     /// The ends, by node and peer.
     ends: BTreeMap<(NodeId, NodeId), End>,

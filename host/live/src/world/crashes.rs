@@ -18,13 +18,13 @@ use crate::world::place::{Running, Writing};
 use crate::world::plan;
 use crate::world::recorder::Recorder;
 
-/// Operations on files in a write, and in a start, at most.
+/// The maximum number of operations on files in a write, and in a start.
 const OPERATIONS_MAX: u64 = 8;
 /// Bytes from which on a file is replaced: often.
 const FILE_MAX: u64 = 500;
 
 impl<G: Gate> World<'_, G> {
-    /// The disk has had its time.
+    /// The disk has finished its write.
     pub(super) fn write(&mut self, me: NodeId) -> Result<(), String> {
         let is_full = !self.is_calm && self.chance.is_in(Purpose::Writes, self.plan.full);
         let room = is_full.then(|| self.chance.below(Purpose::Writes, 200) as usize);
@@ -63,7 +63,7 @@ impl<G: Gate> World<'_, G> {
         let writing = running.writing.take();
         if let (Some(Writing { record, .. }), Some(disk)) = (&writing, &mut running.disk) {
             disk.files_mut().crash_after(operations);
-            // The disk will say whether it was completed.
+            // The disk shows at the next start whether the write was completed.
             let _ = disk.write(record);
         }
         self.count("kill");
@@ -104,7 +104,7 @@ impl<G: Gate> World<'_, G> {
         own.note_known(start, disk).map_err(|error| format!("node {me} has no note: {error:?}"))
     }
 
-    /// A process has ended, and with it the machine: what the disk says then decides what has been.
+    /// A process has ended, and with it the machine: the contents of the disk decide which events have happened.
     pub(super) fn end(&mut self, me: NodeId, writing: Option<Writing>) -> Result<(), String> {
         let lasting = self.plan.kills.map(|kills| kills.lasting).or(self.plan.down).unwrap_or(self.plan.latency);
         let down = self.chance.within(Purpose::Kills, lasting);
@@ -226,7 +226,7 @@ impl<G: Gate> World<'_, G> {
 /// A disk, the last record on it, and whether its node rejoins.
 type Opened = (Option<Disk<DiskOfWorld>>, Option<Record>, bool);
 
-/// What a start with these files takes: a node that is known by another disk or a later start rejoins.
+/// The permissions for a start with these files: a node that is known by another disk or a later start rejoins.
 fn ways(files: &DiskOfWorld, owner: &Owner) -> Ways {
     let opened = Disk::open(&mut files.clone(), owner, Ways::default()).err();
     Ways { rejoins: matches!(opened, Some(Trouble::Later(_) | Trouble::OtherDisk)), ..Ways::default() }

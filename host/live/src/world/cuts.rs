@@ -13,7 +13,7 @@ use crate::world::history::{History, MessageId};
 pub(super) struct Cluster<'c> {
     pub(super) nodes: u32,
     pub(super) config: &'c str,
-    /// How far a message may be behind the latest one and still be taken.
+    /// The maximum distance of a message that is still taken behind the latest one.
     pub(super) late_max: u64,
 }
 

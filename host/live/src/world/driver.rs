@@ -26,10 +26,10 @@ use crate::world::watched::Noted;
 
 /// Frames of a node to itself that are handled at once: a protocol that sends itself a message for each must not stop time.
 const OWN_AT_ONCE: usize = 2;
-/// How long a node waits that can do nothing for now though something is due.
+/// The time until a node is polled again if something is due that cannot happen yet.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1);
 
-/// What a world has shown to be broken: an invariant of the runtime.
+/// A broken invariant of the runtime, which a world has found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at {at:?}: {what}")]
 pub struct Broken {
@@ -42,7 +42,7 @@ pub struct Broken {
 /// A request of a client.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What was asked.
+    /// The request.
     pub request: Request,
     /// When, as the number of an event that each request and each answer is.
     pub asked: u64,
@@ -50,10 +50,10 @@ pub struct Answered {
     pub answer: Option<(u64, Response)>,
 }
 
-/// Has something to do with each consistent snapshot that a node has collected: its node, and its gate.
+/// Processes each consistent snapshot that a node has collected: its node, and its gate.
 type OnSnapshot<'w, G> = Box<dyn FnMut(NodeId, Time, &Snapshot, &mut G) + 'w>;
 
-/// What the rounds of a checker explore with.
+/// Makes the explorer of a checker's rounds.
 type Explores<'w> = dyn Fn() -> Box<dyn Explorer + 'w> + 'w;
 
 /// A cluster of nodes in virtual time.
@@ -66,13 +66,13 @@ pub struct World<'w, G> {
     pub(super) on_snapshot: Option<OnSnapshot<'w, G>>,
     /// The settings of the nodes' checkers, if there are any, and their access to the gates.
     pub(super) advice: Option<(Advice, Ears<G>)>,
-    /// What the rounds of a checker explore with, if that is not a checker of their own.
+    /// Makes the explorer of a checker's rounds; if none, each checker explores by itself.
     pub(super) explorer: Option<Box<Explores<'w>>>,
-    /// What checkers have foreseen, in their rounds.
+    /// The predictions of checkers, by round.
     pub foreseen: Vec<Foreseen>,
-    /// The same counted, and what was kept from happening.
+    /// Counts of them, and of prevented events.
     pub(super) watched: Noted,
-    /// What has changed that is no step of a node.
+    /// The number of changes that are no steps of nodes.
     pub(super) changes: u64,
     /// Why a checker cannot continue.
     pub(super) trouble: Option<MachineError>,
@@ -82,7 +82,7 @@ pub struct World<'w, G> {
     pub(super) agenda: Agenda<Input>,
     pub(super) chance: Chance,
     pub(super) now: Time,
-    /// When something has happened last.
+    /// The time of the last event.
     pub(super) latest: Time,
     pub(super) is_calm: bool,
     /// The phase of the script, if there is one.
@@ -90,27 +90,27 @@ pub struct World<'w, G> {
     /// The end of that phase; the last one has none.
     pub(super) phase_end: Time,
     pub(super) places: Vec<Place<'w, G>>,
-    /// Until when a node does not reach another one.
+    /// The end of each cut, in which a node does not reach another one.
     pub(super) cuts: BTreeMap<(NodeId, NodeId), Time>,
-    /// What waits on ordered links until their ends reach each other, by sender and destination.
+    /// The inputs that wait on ordered links until their ends reach each other, by sender and destination.
     pub(super) held: BTreeMap<(NodeId, NodeId), Vec<Input>>,
     pub(super) connections: Connections,
     /// Whether all that happens is a path of the model, in which it stands as it is found.
     pub(super) is_path: bool,
     /// Whether connections are those of the model.
     pub(super) is_linked: bool,
-    /// Which process has said to be which start of a node.
+    /// The process that has claimed each start of a node.
     pub(super) spoken: BTreeMap<Start, u64>,
     /// By node and number of the request.
     pub(super) asked: BTreeMap<(NodeId, u64), usize>,
     pub(super) events: u64,
-    /// What has happened.
+    /// The history.
     pub history: History,
-    /// All requests, in their order.
+    /// All requests, in order.
     pub requests: Vec<Answered>,
-    /// How snapshots have ended, by name.
+    /// The number of snapshots per outcome, by name.
     pub snapshots: BTreeMap<&'static str, u64>,
-    /// What has gone wrong, by name.
+    /// The number of faults of each kind, by name.
     pub troubles: BTreeMap<&'static str, u64>,
 }
 
@@ -184,7 +184,7 @@ impl<'w, G: Gate> World<'w, G> {
         Ok(world)
     }
 
-    /// The same where handlers are looked up. Disks write at once then: a crash undoes nothing that the model has done.
+    /// The same where handlers are looked up. Disks then write at once: a crash undoes no step of the model.
     #[must_use]
     pub fn looking_up<'l: 'w>(self, memory: &'w Mutex<Memory<'l>>) -> Self {
         memo::lock(memory).begin();
@@ -192,7 +192,7 @@ impl<'w, G: Gate> World<'w, G> {
         Self { model: Some(memory), plan, ..self }
     }
 
-    /// The same with no history, for runs that are long: nothing is compared with it.
+    /// The same without a history, for long runs: nothing is compared with it.
     #[must_use]
     pub(crate) fn forgetting(mut self) -> Self {
         self.history.forgets = true;
@@ -205,7 +205,7 @@ impl<'w, G: Gate> World<'w, G> {
         Self { request: Some(request), ..self }
     }
 
-    /// The same where something is done with each consistent snapshot.
+    /// The same with a callback for each consistent snapshot.
     #[must_use]
     pub fn on_snapshot(self, on_snapshot: impl FnMut(NodeId, Time, &Snapshot, &mut G) + 'w) -> Self {
         Self { on_snapshot: Some(Box::new(on_snapshot)), ..self }
@@ -361,7 +361,7 @@ impl<'w, G: Gate> World<'w, G> {
         (0..self.plan.nodes).try_for_each(|node| self.resume(node))
     }
 
-    /// Gives a node an input, and notes what has happened by that.
+    /// Passes a node an input, and notes its events.
     pub(super) fn feed<R>(
         &mut self,
         me: NodeId,

@@ -11,7 +11,7 @@ pub(super) struct ModelEnd {
     pub(super) is_open: bool,
 }
 
-/// How a connection is broken in place of a message over it.
+/// The way in which a connection is broken in place of a message over it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Breaking {
     /// The destination of the message breaks it.

@@ -1,4 +1,4 @@
-//! What the checkers of all nodes and all runs have explored: a round that begins where one has begun before is looked up.
+//! The results of the rounds of all nodes' checkers and all runs: a round that begins like an earlier one is looked up.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,13 +29,13 @@ pub(super) struct Explored<'f> {
     dying: BTreeMap<Question, Arc<Round>>,
     steered: BTreeMap<(Question, NodeId), Steering>,
     views: BTreeMap<Place, Vec<Option<Views>>>,
-    /// Rounds that were explored, and those that were looked up.
+    /// The numbers of explored rounds and of rounds that were looked up.
     #[cfg(test)]
     pub(super) counted: (u64, u64),
 }
 
 impl<'f> Explored<'f> {
-    /// Nothing is explored yet. The limits of the checker are such that its rounds do not depend on each other.
+    /// Begins with no results. The limits of the checker are such that its rounds do not depend on each other.
     pub(super) fn new(checker: Checker<'f>) -> Self {
         Self {
             checker,
@@ -49,12 +49,12 @@ impl<'f> Explored<'f> {
         }
     }
 
-    /// The same, with a stop from outside: what is not explored to its end is not kept.
+    /// The same, with a stop from outside: an exploration that is cut short is not kept.
     pub(super) fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         Self { checker: self.checker.stopped_by(stop), stop: Some(stop), ..self }
     }
 
-    /// Forgets what is kept where that is much.
+    /// Forgets the results once there are too many.
     fn make_room(&mut self) {
         if self.rounds.len() >= ROUNDS_MAX || self.views.len() >= ROUNDS_MAX {
             self.rounds.clear();
@@ -64,7 +64,7 @@ impl<'f> Explored<'f> {
         }
     }
 
-    /// The checker stands where a question is about.
+    /// Moves the checker to the state that a question is about.
     fn attend(&mut self, question: Question, beginning: &Beginning) -> Result<&mut Checker<'f>, CheckError> {
         self.checker.set_reach(question.1);
         self.checker.attend(beginning)?;
@@ -72,7 +72,7 @@ impl<'f> Explored<'f> {
     }
 }
 
-/// Looks up for the rounds of one checker what was explored before.
+/// Looks up earlier results for the rounds of one checker.
 pub(super) struct Shared<'e, 'f> {
     explored: &'e Mutex<Explored<'f>>,
     reach: Reach,

@@ -1,6 +1,6 @@
 //! Files on a disk that crashes.
 //!
-//! What is written is in memory until it is synchronised, and so is each new name. A crash between any two operations loses what is in
+//! Bytes are in memory until they are synchronised, and so is each new name. A crash between any two operations loses the contents of
 //! memory, in whole or in part: a name is the old one or the new one, and the bytes that were appended end anywhere, or are zeros from
 //! some byte on, or miss blocks in their middle. It is assumed that a file system brings the first bytes of what is appended before later
 //! ones: a file whose end is there and whose middle begins with nothing looks like a damaged one.
@@ -64,7 +64,7 @@ impl DiskOfWorld {
         self.room = room;
     }
 
-    /// The machine goes down: what is left of what was not synchronised.
+    /// The machine goes down: a part of the unsynchronised content may survive.
     pub(crate) fn crash(&mut self, dice: &mut ChaCha8Rng) {
         (self.left, self.room) = (None, None);
         if let Some(former) = self.former.take()
@@ -108,7 +108,7 @@ impl Content {
         self.synced.clone_from(&self.bytes);
     }
 
-    /// What is left after a crash.
+    /// Tears the content as in a crash.
     fn tear(&mut self, dice: &mut ChaCha8Rng) {
         let common = self.bytes.iter().zip(&self.synced).take_while(|(one, other)| one == other).count();
         if common < self.synced.len() {

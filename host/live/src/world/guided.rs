@@ -16,9 +16,9 @@ use crate::time::Time;
 /// Something that a checker hands over to its node.
 #[derive(Clone, Debug)]
 pub(super) enum News {
-    /// What a snapshot says of the nodes.
+    /// The views of the nodes in a snapshot.
     Views(Vec<Option<Views>>),
-    /// Filters, and in about which time the next ones come.
+    /// Filters, and the approximate time until the next ones.
     Filters(BTreeSet<Pattern>, Duration),
     /// Nothing has changed since the last snapshot, so that the filters stay; or something has.
     Rest(bool),
@@ -35,7 +35,7 @@ pub struct Guided<'c> {
     steers: Option<bool>,
     /// Looks ahead from events whose effects are held.
     hold: Option<Box<LookAhead<'c>>>,
-    /// Events that were kept from happening because of what looking ahead has shown.
+    /// The number of events that looking ahead has prevented.
     pub foreseen: u64,
 }
 
@@ -61,7 +61,7 @@ impl<'c> Guided<'c> {
         Self { steered: Steered::new(table.with_kinds(kinds), latest), ..self }
     }
 
-    /// How often steering has suspended itself.
+    /// The number of times that steering has suspended itself.
     pub(super) fn suspensions(&self) -> u64 {
         self.steered.table.suspensions()
     }

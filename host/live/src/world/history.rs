@@ -97,7 +97,7 @@ pub struct History {
     sequences: BTreeMap<(Start, NodeId), u64>,
     checkpoints: BTreeMap<(Start, u64), Taken>,
     present: BTreeMap<NodeId, Present>,
-    /// How often the node had rejoined with each of its disks, by their numbers.
+    /// The number of times that the node had rejoined with each of its disks, by their numbers.
     pub(super) rejoins: BTreeMap<(NodeId, u64), u64>,
     /// Events that crashes have undone.
     pub undone: u64,

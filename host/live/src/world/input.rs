@@ -49,7 +49,7 @@ pub(super) enum Input {
         /// The number of its earlier breaks.
         number: u64,
     },
-    /// What waits on an ordered link between nodes that did not reach each other leaves.
+    /// Inputs leave that have waited on an ordered link between nodes that did not reach each other.
     Leave {
         from: NodeId,
         to: NodeId,

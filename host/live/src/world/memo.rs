@@ -39,14 +39,14 @@ pub struct Taken {
     pub next: LocalStateId,
 }
 
-/// What is known of a local state, its steps apart.
+/// The known facts about a local state, except for its steps.
 struct Known {
     encoding: Vec<u8>,
     durable: Option<Vec<u8>>,
     local_events: Vec<(LocalEventId, LocalEvent)>,
-    /// How long each of them takes, as far as that was asked.
+    /// The duration of each local event, if it was requested.
     spans: Vec<Option<Option<Span>>>,
-    /// The state as bytes, if that was asked.
+    /// The state as bytes, if it was requested.
     exported: Option<Vec<u8>>,
 }
 
@@ -56,27 +56,27 @@ type Place = (NodeId, Option<LocalStateId>, Option<Trigger>, u32);
 /// The effects of a handler, and its fault.
 type Ran = Arc<(Effects, Result<(), Fault>)>;
 
-/// What all machines of a world know.
+/// The knowledge that all machines of a world share.
 pub struct Memory<'l> {
     stepper: Stepper<'l>,
-    /// Says what steps do not say.
+    /// Answers the questions that steps do not answer.
     machine: Box<dyn Machine>,
     /// The outcomes of the first `init` of each node.
     starts: BTreeMap<NodeId, Vec<Outcome>>,
     known: BTreeMap<LocalStateId, Known>,
     ran: BTreeMap<Place, Ran>,
-    /// The local state of each node, with what has gone wrong at it, after all that has happened there.
+    /// The local state of each node after all its events, with its faults.
     present: BTreeMap<NodeId, LocalStateId>,
-    /// What has happened.
+    /// The steps so far.
     path: Vec<(NodeId, Taken)>,
-    /// The step that the last handler was, of a node in a local state.
+    /// The step of the last handler, with the node and the local state before it.
     latest: Option<(NodeId, Option<LocalStateId>, Taken)>,
-    /// What peers are to hear of since this was asked last.
+    /// The notices to peers since the last call.
     notices: Vec<Notice>,
     /// A node that takes a notice of a peer now, if one does.
     noticed: Option<(NodeId, NodeId)>,
     keeps_log: bool,
-    /// The step that a handler was which has failed, or has led to a state that says nothing, and where it began; the first such one.
+    /// The first handler that has failed or has led to a state that says nothing: its node, the local state before it, and its step.
     failed: Option<(NodeId, Option<LocalStateId>, Taken)>,
     /// Why the host cannot continue.
     failure: Option<MachineError>,
@@ -85,7 +85,7 @@ pub struct Memory<'l> {
 }
 
 impl<'l> Memory<'l> {
-    /// Nothing is known yet.
+    /// Begins with no knowledge.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl<'l> Memory<'l> {
         &mut self.stepper
     }
 
-    /// Forgets what has happened: another world begins.
+    /// Forgets the steps so far: another world begins.
     pub fn begin(&mut self) {
         self.present.clear();
         self.path.clear();
@@ -127,7 +127,7 @@ impl<'l> Memory<'l> {
         (self.latest, self.failed, self.trouble) = (None, None, None);
     }
 
-    /// The step that the first handler was which has failed since, with its node: what it would have done has not happened.
+    /// The first step since then whose handler has failed, with its node: its effects have not happened.
     pub fn failed(&self) -> Option<(NodeId, Taken)> {
         self.failed.map(|(node, _, taken)| (node, taken))
     }
@@ -401,7 +401,7 @@ pub(super) fn lock<'m, 'l>(memory: &'m Mutex<Memory<'l>>) -> MutexGuard<'m, Memo
     memory.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a machine of this kind captures.
+/// The snapshot that a machine of this kind captures.
 fn captured(here: LocalStateId) -> Snapshot {
     Snapshot::new(&[u64::from(here.0)])
 }

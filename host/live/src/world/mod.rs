@@ -1,9 +1,9 @@
 //! A cluster of [nodes](crate::node::Node) in virtual time, from a seed: the runtime itself, with everything around it replaced.
 //!
-//! A [`World`] gives each node what sockets, disks, clocks and clients give it where it runs for people, and executes its outputs in
-//! the same order. What goes wrong is drawn from the seed, as a [`Plan`] allows: frames are lost, late, repeated and overtaken, one end of
+//! A [`World`] stands in for the sockets, disks, clocks and clients of a running node, and executes the outputs of each node in
+//! the same order. Faults are drawn from the seed, as a [`Plan`] allows: frames are lost, late, repeated and overtaken, one end of
 //! a link does not reach the other, processes are killed between any two operations on their disks, writes are torn, disks are full,
-//! nodes are slow or stop for a while, and clocks jump. All that has happened is in a [`History`], whose steps are a trace of the model.
+//! nodes are slow or stop for a while, and clocks jump. A [`History`] records all events, and its steps are a trace of the model.
 //!
 //! | module | what it holds |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Ordered links between nodes that do not reach each other: what is sent waits until they do, in its order.
+//! Ordered links between nodes that do not reach each other: inputs wait until they do, in their order.
 
 use host_model::contract::NodeId;
 
@@ -9,14 +9,14 @@ use crate::world::driver::World;
 use crate::world::input::{Input, Over, Parcel};
 
 impl<G: Gate> World<'_, G> {
-    /// The end of what separates two nodes: of a cut, of a phase of the script. None if a node reaches the other one.
+    /// The end of the cut or of the phase of the script that separates two nodes. None if a node reaches the other one.
     pub(super) fn divided_until(&self, from: NodeId, to: NodeId) -> Option<Time> {
         let cut = self.cuts.get(&(from, to)).copied().filter(|end| *end > self.now);
         let phase = self.phase().is_some_and(|phase| phase.separates(from, to));
         cut.max(phase.then_some(self.phase_end))
     }
 
-    /// A frame or a notice leaves, or waits behind what waits on its link.
+    /// A frame or a notice leaves, or waits behind the others on its link.
     pub(super) fn pass(&mut self, from: NodeId, to: NodeId, input: Input) {
         if let Some(held) = self.held.get_mut(&(from, to)) {
             held.push(input);
@@ -28,7 +28,7 @@ impl<G: Gate> World<'_, G> {
         }
     }
 
-    /// What separated the ends of a link is over: what waits there leaves, unless something else separates them by now.
+    /// A separation of the ends of a link is over: waiting inputs leave, unless something else separates the ends by now.
     pub(super) fn leave(&mut self, from: NodeId, to: NodeId) {
         match self.divided_until(from, to) {
             Some(end) => self.agenda.add(end, Input::Leave { from, to }),

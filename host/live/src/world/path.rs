@@ -1,7 +1,7 @@
-//! What has happened as a trace of the model.
+//! The history as a trace of the model.
 //!
 //! Over links with an order, the model has events that a world has not: a connection breaks at one end, and a notice of it travels to the
-//! other end, which hears of it or not. Here both ends find the connection gone, one after the other. So the first one that does has
+//! other end, which hears of it or not. Here both ends find the connection gone, one after the other. So the first end to find it gone has
 //! broken it, and the other one takes its notice.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -17,11 +17,11 @@ use crate::world::recorder::What;
 /// One end of a connection in the model.
 #[derive(Clone, Debug, Default)]
 struct End {
-    /// How often it was broken, as far as this end knows.
+    /// The number of its breaks, as far as this end knows.
     broken: u32,
     /// Whether a message was sent or taken since.
     is_open: bool,
-    /// How often the other end had broken it, at each notice of that which has not arrived; oldest first.
+    /// The number of breaks by the other end at each of its notices that has not arrived; oldest first.
     notices: VecDeque<u32>,
     /// The last break of the connection of the world that this end has found.
     found: u64,
@@ -92,7 +92,7 @@ impl History {
                     None
                 }
                 What::Start => {
-                    // What was broken while it was down it never hears of.
+                    // It never hears of the breaks during its downtime.
                     for peer in peers() {
                         steps.extend(ends.miss_notices(node, peer));
                         if ends.of(node, peer).is_open {

@@ -25,7 +25,7 @@ pub(super) struct Running<'w, G> {
     pub(super) node: Node<'w, Recorder<'w, G>>,
     /// Its checker, if there is one.
     pub(super) advisor: Option<Advisor<'w>>,
-    /// None in a world in which nothing happens to disks: what is written there is there.
+    /// None in a world without faults of disks: each write is durable at once.
     pub(super) disk: Option<Disk<DiskOfWorld>>,
     pub(super) writing: Option<Writing>,
     /// The last record of this start that is on the disk.
@@ -49,7 +49,7 @@ pub(super) struct Place<'w, G> {
     pub(super) starts: u64,
     /// Inputs so far, over all starts.
     pub(super) clock: u64,
-    /// How far its clock is ahead, in nanoseconds.
+    /// The time in nanoseconds that its clock is ahead.
     pub(super) ahead: i64,
     /// The last record that was acknowledged or found on the disk, and one that was being written when it was killed.
     pub(super) acknowledged: Option<Record>,

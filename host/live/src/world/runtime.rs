@@ -22,17 +22,17 @@ use crate::world::plan::{Own, Plan, Trouble};
 use crate::world::refusal::RuntimeError;
 use crate::world::watched::{Checkers, Noted, Part, Ran, Standstill};
 
-/// What can go wrong with a node that the model does not have, beyond the conditions.
+/// The faults of a node that the model does not have, in addition to the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Troubles {
-    /// How long a process is down that was killed.
+    /// The downtime of a process that was killed.
     pub down: Range,
-    /// Times in which one node does not reach another one.
+    /// Cuts, in which one node does not reach another one.
     pub cuts: Option<Trouble>,
-    /// Times in which a process does nothing, and what comes waits.
+    /// Pauses, in which a process does nothing and its inputs wait.
     pub pauses: Option<Trouble>,
-    /// Jumps of clocks, ahead or back.
+    /// Jumps of clocks, forwards or backwards.
     pub jumps: Option<Trouble>,
 }
 
@@ -42,7 +42,7 @@ impl Default for Troubles {
     }
 }
 
-/// Runs of nodes in virtual time. What a handler does is executed once for all of them.
+/// Runs of nodes in virtual time. Each handler is executed once for all of them.
 pub struct Runtime<'f, 'l> {
     factory: &'f dyn MachineFactory,
     memory: Mutex<Memory<'l>>,
@@ -241,7 +241,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok((finished, run.start, run.path, watched, noted.firsts))
     }
 
-    /// How large what is known has become, in bytes.
+    /// The size of the memory, in bytes.
     pub fn bytes(&self) -> u64 {
         self.memory().stepper().lts().counts().bytes
     }
@@ -280,7 +280,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
 }
 
 impl Troubles {
-    /// Refuses what makes no sense.
+    /// Refuses troubles that make no sense.
     fn check(&self) -> Result<(), ConditionsError> {
         let named = [("cuts", self.cuts), ("pauses", self.pauses), ("jumps of clocks", self.jumps)];
         let all = named.into_iter().filter_map(|(name, trouble)| Some((name, trouble?)));
@@ -303,7 +303,7 @@ impl Troubles {
     }
 }
 
-/// The longest trouble: several of them together are still an instant.
+/// The maximum duration of a trouble: the sum of several is still an instant.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A run that is over: why, and when.
@@ -319,7 +319,7 @@ struct Run {
     choices: Vec<Vec<Choice>>,
     locals: Vec<LocalStateId>,
     path: Vec<Step>,
-    /// How many steps of the world were looked at.
+    /// The number of the world's steps that the run has followed.
     seen: usize,
     nodes: usize,
     counts: Counts,

@@ -1,4 +1,4 @@
-//! Runs of nodes with checkers: what these have found, and what they have kept from happening.
+//! Runs of nodes with checkers: their findings, and the events that they have prevented.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,20 +18,20 @@ use crate::world::explored::{Explored, Shared};
 use crate::world::guided::Guided;
 use crate::world::recorder::Recorder;
 
-/// What was kept from happening.
+/// The numbers of prevented events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Prevented {
     pub(super) filtered: u64,
     pub(super) immediate: u64,
     pub(super) foreseen: u64,
-    /// How often a local event was made to wait.
+    /// The number of times that a local event was postponed or delayed.
     pub(super) waited: u64,
     pub(super) suspensions: u64,
     pub(super) unusable: u64,
 }
 
 impl Prevented {
-    /// The counts of a process are added; that a call waits for the application is not counted.
+    /// Adds the counts of a process; calls that wait for the application do not count.
     pub(super) fn add<G: Gate>(&mut self, node: &Node<'_, Recorder<'_, G>>, ears: &Ears<G>) {
         let (counts, Recorder { gate, uncalled, .. }) = (node.counts(), node.gate());
         let instead = |name: &str| counts.instead.get(name).copied().unwrap_or(0);
@@ -44,7 +44,7 @@ impl Prevented {
     }
 }
 
-/// What the checkers of a world have found, and what was kept from happening at processes that have ended.
+/// The findings of the checkers of a world, and the events prevented at processes that have ended.
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     rounds: u64,
@@ -78,7 +78,7 @@ impl Noted {
         }
     }
 
-    /// The results, with what was kept from happening at all processes, and whether steering has stopped the run.
+    /// The results, with the events prevented at all processes, and whether steering has stopped the run.
     pub(super) fn finish(&self, prevented: Prevented, is_stopped: bool) -> Watched {
         let Prevented { filtered, immediate, foreseen, suspensions, unusable, .. } = prevented;
         let Self { rounds, predicting, first, dying, unhelpful, helped, .. } = *self;
@@ -106,24 +106,24 @@ pub struct Ran {
     pub finished: Finished,
     /// The results of its checkers.
     pub watched: Watched,
-    /// What they have predicted first.
+    /// The first prediction of each kind.
     pub firsts: Firsts,
     /// The first node whose neighbours were of no use, and why, if there was one.
     pub unusable: Option<(NodeId, String)>,
 }
 
-/// What the checkers of a run do.
+/// The role of a run's checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// They report.
     Observe,
-    /// They work as if they steered, and nothing is kept from happening: what steering does is compared with that.
+    /// They work as if they steered, and prevent nothing: steering is compared with that.
     Control,
-    /// They keep what they predict from happening, and the immediate check is on.
+    /// They prevent what they predict, and the immediate check is on.
     Steer,
 }
 
-/// Checkers of nodes, one for each. What they explore is kept for all runs.
+/// Checkers of nodes, one for each. Their results are kept for all runs.
 pub struct Checkers<'f> {
     pub(super) profile: Profile,
     scenario: Scenario,
@@ -170,7 +170,7 @@ impl<'f> Checkers<'f> {
         })
     }
 
-    /// The same, with a stop from outside: a run in which that happens has no result.
+    /// The same, with a stop from outside: a run that is stopped has no result.
     #[must_use]
     pub fn stopped_by(self, stop: &'f dyn Stop) -> Self {
         let explored = self.explored.into_inner().unwrap_or_else(PoisonError::into_inner).stopped_by(stop);
@@ -178,13 +178,13 @@ impl<'f> Checkers<'f> {
         Self { explored: Mutex::new(explored), hold: hold.map(Mutex::new), stop: Some(stop), ..self }
     }
 
-    /// The same where nothing that was explored is kept, but for looks ahead from events.
+    /// The same where no exploration is kept, but for looks ahead from events.
     #[cfg(test)]
     pub(super) fn alone(self, factory: &'f dyn MachineFactory) -> Self {
         Self { alone: Some(factory), ..self }
     }
 
-    /// How many rounds were explored, and how many were looked up.
+    /// The numbers of explored rounds and of rounds that were looked up.
     #[cfg(test)]
     pub(super) fn counted(&self) -> (u64, u64) {
         self.explored.lock().unwrap_or_else(PoisonError::into_inner).counted
@@ -195,14 +195,14 @@ impl<'f> Checkers<'f> {
         (part != Part::Observe).then_some(self.profile.limits.breaks)
     }
 
-    /// How the checkers of a world work.
+    /// The settings of the checkers of a world.
     pub(super) fn advice(&self, part: Part) -> Advice {
         let Profile { interval, base, each, limits, .. } = self.profile;
         let (scenario, steers) = (self.scenario.clone(), self.steers(part));
         Advice { scenario, limits, every: interval, base, each, steers }
     }
 
-    /// What the rounds of a checker explore with.
+    /// The explorer of a checker's rounds.
     pub(super) fn explorer(&self) -> Box<dyn Explorer + '_> {
         #[cfg(test)]
         if let Some(factory) = self.alone {
@@ -224,15 +224,15 @@ impl<'f> Checkers<'f> {
     }
 }
 
-/// Steering has stopped a run in which nothing but waiting happens in the last one of this many parts of its time.
+/// Steering has stopped a run if events only wait during the last one of this many equal parts of its time.
 const STOPPED: u32 = 10;
 
 /// Whether steering stops a run, while it continues.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standstill {
-    /// When a node took a step last.
+    /// The time of the last step of a node.
     stepped: Time,
-    /// How often events had been made to wait by then.
+    /// The number of events that had waited by then.
     waited: u64,
 }
 

@@ -18,7 +18,7 @@ impl<'l> Memory<'l> {
         })
     }
 
-    /// How a connection is broken in place of a message to a node from a peer; none if no end can break it, or after a handler that has
+    /// The way to break a connection in place of a message to a node from a peer; none if no end can break it, or after a handler that has
     /// failed.
     pub(super) fn breaking(&self, node: NodeId, peer: NodeId) -> Option<Breaking> {
         let can_break = |node: NodeId, peer: NodeId| {

@@ -1,4 +1,4 @@
-//! What a world asks the memory of its machines.
+//! The questions of a world to the memory of its machines.
 
 use std::sync::Mutex;
 
@@ -21,7 +21,7 @@ pub(in crate::world) trait Model {
     /// Whether a node may be killed and start again.
     fn can_restart(&self, node: NodeId) -> bool;
 
-    /// How many steps have happened.
+    /// The number of steps so far.
     fn steps(&self) -> u64;
 
     /// Whether it has connections that can break.
@@ -30,7 +30,7 @@ pub(in crate::world) trait Model {
     /// An end of a connection.
     fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd;
 
-    /// What peers are to hear of, since this was asked last.
+    /// Takes the notices to peers since the last call.
     fn take_notices(&self) -> Vec<Notice>;
 
     /// If a node hears of a broken connection from now on, it is by a notice of this peer.
@@ -39,7 +39,7 @@ pub(in crate::world) trait Model {
     /// A node takes the next notice of a peer, and its protocol does not hear of it.
     fn miss(&self, node: NodeId, peer: NodeId);
 
-    /// How a connection is broken in place of a message to a node from a peer; none if no end can break it.
+    /// The way to break a connection in place of a message to a node from a peer; none if no end can break it.
     fn breaking(&self, node: NodeId, peer: NodeId) -> Option<Breaking>;
 
     /// A node breaks a connection, and its protocol does not hear of it.

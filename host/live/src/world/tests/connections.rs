@@ -19,7 +19,7 @@ fn asking() -> Toy {
     })
 }
 
-/// How many messages were delivered, how many connections have broken, and how many steps a trace of the model has.
+/// The numbers of delivered messages, of broken connections, and of steps in a trace of the model.
 fn world(seed: u64) -> Result<(u64, u64, u64), String> {
     let toy = match seed.is_multiple_of(2) {
         true => asking(),

@@ -12,7 +12,7 @@ use super::{seeds, traces};
 use crate::checker::{Checker, Limits};
 use crate::world::{Advice, Guided, Plan, World};
 
-/// How often something has happened, over all seeds.
+/// The number of events of each kind, over all seeds.
 type Tally = BTreeMap<&'static str, u64>;
 
 /// A world of a random toy, whose nodes are steered; with every other seed some node has little bandwidth for snapshots.

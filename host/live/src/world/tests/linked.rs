@@ -13,7 +13,7 @@ use crate::simulator::Phase;
 use crate::simulator::tests::scenario;
 use crate::time::{Range, Share};
 
-/// What is asked for with a seed.
+/// The options of a run with a seed.
 fn linked(seed: u64) -> Asked {
     let mut asked = asked(seed);
     let toy = match seed % 3 {

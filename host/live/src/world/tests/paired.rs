@@ -13,7 +13,7 @@ use crate::simulator::{Lost, Phase};
 use crate::time::Range;
 use crate::world::{Checkers, Part, Runtime};
 
-/// What is asked for with a seed, with walks, and a script that resets and loses where links have no order.
+/// The options of a run with a seed, with walks, and a script that resets and loses where links have no order.
 fn paired(seed: u64) -> Asked {
     let mut asked = asked(seed);
     if !seed.is_multiple_of(4) {

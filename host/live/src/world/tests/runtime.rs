@@ -279,7 +279,7 @@ fn scripts_do_the_same_to_nodes() {
     scripts::check_loopback(scripted_nodes);
 }
 
-/// What no running node does is refused.
+/// A runtime refuses networks that no running node has.
 #[test]
 fn what_no_running_node_does_is_refused() {
     let mixed = Scenario {

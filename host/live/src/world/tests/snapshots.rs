@@ -38,7 +38,7 @@ fn plan(seed: u64) -> Plan {
     }
 }
 
-/// How many snapshots were complete.
+/// The number of complete snapshots.
 fn world(seed: u64) -> Result<u64, String> {
     let toy = talkative();
     let mut world = World::new(&toy, plan(seed), |_| Open).map_err(|broken| broken.to_string())?;

@@ -14,7 +14,7 @@ use super::seeds;
 use crate::gate::Open;
 use crate::world::{History, Plan, World};
 
-/// What happened with some seeds, by name.
+/// The number of events of each kind with some seeds, by name.
 #[derive(Default)]
 struct Tally(BTreeMap<&'static str, u64>);
 

@@ -19,10 +19,10 @@ use crate::simulator::{Conditions, Finished, Phase, Profile, Watched};
 use crate::time::Range;
 use crate::world::{Checkers, Part, Runtime, Trouble, Troubles};
 
-/// How often something has happened, over all seeds.
+/// The number of events of each kind, over all seeds.
 pub(super) type Tally = BTreeMap<&'static str, u64>;
 
-/// What is asked for with a seed.
+/// The options of a run with a seed.
 pub(super) struct Asked {
     pub(super) toy: Arc<Toy>,
     pub(super) scenario: Scenario,
