@@ -1,6 +1,6 @@
-//! The checker of a node: the snapshots that it wants, and its rounds, one after the other.
+//! The checker of a node: its requests for snapshots, and its rounds, one after the other.
 //!
-//! Both are state machines. Where a node runs for people, the rounds have a thread; in a world they have virtual time.
+//! Both are state machines. On a real machine, the rounds have a thread; in a world they have virtual time.
 //!
 //! | module | what it holds |
 //! |---|---|

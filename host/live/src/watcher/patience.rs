@@ -1,4 +1,4 @@
-//! How long a node waits for the answers to a snapshot, and the nodes that have sent none for too long.
+//! The timeouts of snapshots, and the nodes that have answered none for too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

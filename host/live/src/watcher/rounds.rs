@@ -1,4 +1,4 @@
-//! The rounds of the checker of a node, one after the other, and what it hands over.
+//! The rounds of the checker of a node, one after the other, and their results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,54 +16,54 @@ use crate::node::Backoff;
 use crate::time::{Share, Time};
 use crate::watcher::pace::Pace;
 
-/// What a checker works at: its clock, and the recipient of what it has found.
+/// The environment of a checker: its clock, and the recipient of its findings.
 pub trait Desk {
-    /// The time by now.
+    /// The current time.
     fn now(&mut self) -> Time;
 
-    /// The next searches have this much time together; those that take longer are cut short.
+    /// Limits the total time of the next searches; those that take longer are cut short.
     fn allow(&mut self, time: Duration);
 
-    /// Units of work are done. Where time passes by itself, that is nothing new.
+    /// Units of work are done. Where time passes by itself, this has no effect.
     fn worked(&mut self, units: u64);
 
-    /// A snapshot says this of the nodes; nothing of those that are not in it. For a node that is steered.
+    /// The views of the nodes in a snapshot; none of the other nodes. For a node that is steered.
     fn views(&mut self, views: Vec<Option<Views>>);
 
-    /// These filters are in force and replace all before. The next ones come in about that time. For a node that is steered.
+    /// These filters replace all earlier ones. The next ones are due after about this interval. For a node that is steered.
     fn filters(&mut self, patterns: BTreeSet<Pattern>, interval: Duration);
 
-    /// A round has ended, in this scenario; with what the node can filter, if it is steered.
+    /// A round in this scenario has ended; with the filters that the node can use, if it is steered.
     fn report(&mut self, round: &Arc<Round>, scenario: &Scenario, steering: Option<&Steering>);
 }
 
-/// How a checker works.
+/// The settings of a checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Manner {
-    /// The node that it belongs to.
+    /// The node of the checker.
     pub me: NodeId,
-    /// How far a round looks at most; less far after one that was cut short.
+    /// The limits of a round; the round after one that was cut short has lower limits.
     pub limits: Limits,
-    /// How long it may look: where it steers, half of that for what is about to go wrong, and the rest for filters.
+    /// The maximum time of a round: where it steers, half of that is for predictions, and the rest for filters.
     pub round_time: Duration,
-    /// The time between two snapshots at least.
+    /// The minimum time between two snapshots.
     pub every: Duration,
-    /// How much of the time the checker may work; after a round it rests accordingly. At most all of it.
+    /// The maximum share of the time that the checker works; after a round it rests accordingly. At most all of it.
     pub share: Share,
     /// Whether the node is steered; if so, whether connections may be broken instead of messages that have an order.
     pub steers: Option<bool>,
 }
 
-/// What a checker has counted.
+/// The counts of a checker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Rounds.
     pub rounds: u64,
-    /// Snapshots that say what the last one did, so that what its round has found stands.
+    /// Snapshots equal to the last one, so that the findings of its round stand.
     pub unchanged: u64,
     /// Rounds that were cut short, as they took too long.
     pub cut: u64,
-    /// Snapshots that the checker refused: states that are none of this cluster.
+    /// Snapshots that the checker refused: their states are not of this cluster.
     pub refused: u64,
     /// Violations that rounds predicted; one that several rounds predict counts in each.
     pub predictions: u64,
@@ -71,13 +71,13 @@ pub struct Counts {
     pub dead: u64,
     /// Rounds that began where a property was violated already.
     pub violated: u64,
-    /// Rounds that predicted what the node cannot keep from happening.
+    /// Rounds that predicted something that the node cannot prevent.
     pub unhelpful: u64,
     /// Time that the checker took.
     pub taken: Duration,
 }
 
-/// What a round is asked. The answer to the same question is the same, if it was not cut short.
+/// The input of a round. Equal questions have equal answers, unless a round was cut short.
 #[derive(PartialEq, Eq)]
 struct Question {
     beginning: Arc<Beginning>,
@@ -92,12 +92,12 @@ struct Found {
     steering: Option<Steering>,
 }
 
-/// A question, and what its round has found.
+/// A question, and the results of its round.
 struct Answered {
     question: Question,
     /// The filters of the node, if it is steered.
     patterns: Option<BTreeSet<Pattern>>,
-    /// How long it took, with the rest after it.
+    /// The time of the round, with the rest after it.
     took: Duration,
 }
 
@@ -107,21 +107,21 @@ pub struct Rounds<'c> {
     manner: Manner,
     pace: Pace,
     begun: Time,
-    /// Until when filters are in force that the node began with, as long as no snapshot has all nodes.
+    /// The initial filters of the node, and the time until which they are in force as long as no snapshot has all nodes.
     armed: Option<(BTreeSet<Pattern>, Time)>,
     /// The last round, unless it was cut short.
     last: Option<Answered>,
-    /// What the node has heard of the others last.
+    /// The last views of the others that the node received.
     told: Option<Arc<Beginning>>,
-    /// When the last snapshot was looked at.
+    /// The time of the last snapshot.
     looked: Option<Time>,
-    /// How far apart snapshots have lately come.
+    /// The recent time between snapshots.
     apart: Duration,
     counts: Counts,
 }
 
 impl<'c> Rounds<'c> {
-    /// Those of a checker that begins now, and knows these paths to violations of earlier processes, the latest last.
+    /// The rounds of a checker that begins now, and knows these paths to violations from earlier processes, the latest last.
     pub fn new(mut checker: Checker<'c>, manner: Manner, kept: &[Vec<TraceStep>], now: Time) -> Self {
         kept.iter().for_each(|path| checker.remember(path));
         let patterns =
@@ -131,7 +131,7 @@ impl<'c> Rounds<'c> {
         Self { armed: armed.map(|patterns| (patterns, end)), ..Self::exploring(Box::new(checker), manner, now) }
     }
 
-    /// Those of a checker that begins now, explores with this and knows nothing of earlier processes.
+    /// The rounds of a checker that begins now, explores with this and knows nothing of earlier processes.
     pub fn exploring(explorer: Box<dyn Explorer + 'c>, manner: Manner, now: Time) -> Self {
         Self {
             explorer,
@@ -147,7 +147,7 @@ impl<'c> Rounds<'c> {
         }
     }
 
-    /// What it has counted so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -156,7 +156,7 @@ impl<'c> Rounds<'c> {
         self.manner.steers.is_some()
     }
 
-    /// A round for a snapshot that is there now, unless that says what the last one did; how long to rest then.
+    /// Runs a round for a snapshot, unless it equals the last one. Returns the time to rest then.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl<'c> Rounds<'c> {
     pub fn look(&mut self, snapshot: &Snapshot, desk: &mut dyn Desk) -> Result<Duration, MachineError> {
         let begun = desk.now();
         self.looks(begun);
-        // What may be in flight, or not, counts as lost. It could be what a promise needs.
+        // A message that may be in flight or not counts as lost. A promise may need it.
         let (beginning, is_partial) = beginning(snapshot);
         let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
@@ -174,7 +174,7 @@ impl<'c> Rounds<'c> {
                 let patterns = self.with_armed(&question.beginning, patterns, begun);
                 desk.filters(patterns, interval);
             }
-            // While it rested, the node may have heard of something else, which is over.
+            // During the rest, the node may have received other views, which are out of date.
             let told = self.tell(&question.beginning, desk);
             self.worked(begun, told, desk)?;
             return Ok(Duration::ZERO);
@@ -182,7 +182,7 @@ impl<'c> Rounds<'c> {
         self.last = None;
         let result = self.round(&question, desk);
         let (found, taken) = self.worked(begun, result, desk)?;
-        // At a start, a snapshot in which no other node has answered yet must not keep the next one waiting.
+        // At a start, a snapshot that no other node has answered yet must not delay the next one.
         let is_early = question.beginning.states.len() < 2 && begun < self.begun.after(self.manner.every * 2);
         let rest = if is_early { Duration::ZERO } else { rest_after(taken, self.manner.share) };
         if let Some(found) = found {
@@ -191,7 +191,7 @@ impl<'c> Rounds<'c> {
         Ok(rest)
     }
 
-    /// While it rests, the node hears what a snapshot says of the others; how much longer to rest for that.
+    /// During a rest, passes the node the views of a snapshot. Returns the additional time to rest.
     ///
     /// # Errors
     ///
@@ -203,8 +203,8 @@ impl<'c> Rounds<'c> {
         Ok(taken + rest_after(taken, self.manner.share))
     }
 
-    /// A round, and the filters of the node against what it predicts if that is steered, in half of the time for each. What the snapshot
-    /// says of the others the node hears at once, and in a quarter of the time it looks a little way ahead first.
+    /// Runs a round and, if the node is steered, finds filters against its predictions, in three eighths of the time each. Before that,
+    /// a steered node receives the views of the snapshot, and the checker looks a little way ahead, in a quarter of the time.
     fn round(&mut self, question: &Question, desk: &mut dyn Desk) -> Result<Found, CheckError> {
         let Question { beginning, is_partial, reach } = question;
         let round_time = self.manner.round_time;
@@ -231,7 +231,7 @@ impl<'c> Rounds<'c> {
         Ok(Found { round, steering })
     }
 
-    /// Looks a little way ahead, and puts filters into force against what is about to go wrong there: it may come before a round ends.
+    /// Looks a little way ahead, and puts filters into force against violations there: they may happen before a round ends.
     fn look_near(&mut self, beginning: &Arc<Beginning>, desk: &mut dyn Desk) -> Result<(), CheckError> {
         let round_time = self.manner.round_time;
         self.explorer.set_reach(self.pace.least());
@@ -250,7 +250,7 @@ impl<'c> Rounds<'c> {
         Ok(())
     }
 
-    /// The filters of a round, and those that the node began with until a snapshot has all nodes.
+    /// The filters of a round, and the initial ones until a snapshot has all nodes.
     fn with_armed(&mut self, beginning: &Beginning, mut patterns: BTreeSet<Pattern>, now: Time) -> BTreeSet<Pattern> {
         let is_partial = |explorer: &dyn Explorer| !explorer.scenario_of(beginning).absent.is_empty();
         self.armed = self.armed.take().filter(|(_, end)| *end > now && is_partial(&*self.explorer));
@@ -258,7 +258,7 @@ impl<'c> Rounds<'c> {
         patterns
     }
 
-    /// Counts what a round has found, puts its filters into force, and reports it.
+    /// Counts the findings of a round, puts its filters into force, and reports it.
     fn hand_over(&mut self, question: Question, found: Found, taken: Duration, rest: Duration, desk: &mut dyn Desk) {
         let Found { round, steering } = found;
         let is_cut = round.is_cut || steering.as_ref().is_some_and(|steering| steering.is_cut);
@@ -283,20 +283,20 @@ impl<'c> Rounds<'c> {
         }
     }
 
-    /// A snapshot is looked at. Where a node is down, or no bandwidth is left, they come late, some of them later than others: what was
-    /// long is forgotten slowly. What a process has waited for that was stopped says nothing about the next one.
+    /// Notes a snapshot. If a node is down or its bandwidth is used up, snapshots are late by different times, so long
+    /// intervals are forgotten slowly. An interval of an earlier process says nothing about the next one.
     fn looks(&mut self, now: Time) {
         let since = self.looked.replace(now).map_or(0, |last| now.0.saturating_sub(last.0));
         let since = Duration::from_nanos(since);
         self.apart = since.min(Backoff::longest(self.manner.every)).max(self.apart * 3 / 4);
     }
 
-    /// The time until the next round ends, after one that took so long.
+    /// The time until the next round ends, after one that took this long.
     fn interval(&self, took: Duration) -> Duration {
         self.manner.every.max(took).max(self.apart)
     }
 
-    /// A node that is steered hears what a snapshot says of the others, unless that is what it has heard last.
+    /// Passes a steered node the views of a snapshot, unless it received the same ones last.
     fn tell(&mut self, beginning: &Arc<Beginning>, desk: &mut dyn Desk) -> Result<(), CheckError> {
         if self.is_steering() && self.told.as_ref() != Some(beginning) {
             desk.views(self.explorer.views(beginning)?);
@@ -305,7 +305,7 @@ impl<'c> Rounds<'c> {
         Ok(())
     }
 
-    /// Counts work, and what was refused; its result, if it was not, and how long it took.
+    /// Counts work and refusals. Returns the result, unless it was refused, and the time of the work.
     fn worked<T>(
         &mut self,
         begun: Time,
@@ -325,7 +325,7 @@ impl<'c> Rounds<'c> {
     }
 }
 
-/// How long to rest after so much work, so that the work is that share of the time.
+/// The rest after this much work, so that the work is that share of the time.
 pub fn rest_after(taken: Duration, share: Share) -> Duration {
     taken.mul_f64(f64::from(Share::ALL.0.saturating_sub(share.0)) / f64::from(share.0.max(1)))
 }
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use crate::checkpoint::Checkpoint;
 
-    /// Notes what is handed over; no time passes by itself, and a unit of work takes `each`.
+    /// Notes the calls of a checker; no time passes by itself, and a unit of work takes `each`.
     #[derive(Default)]
     struct Noting {
         now: Time,
