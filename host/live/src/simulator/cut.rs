@@ -1,4 +1,4 @@
-//! What a node knows of a run: a consistent cut of it, in which the nodes that it does not reach stand where it last reached them.
+//! The knowledge of a node about a run: a consistent cut, in which the nodes that it does not reach are in their last reached states.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use host_model::scenario::{Faults, InFlight};
 use host_model::trace::Beginning;
 use host_model::trace::start::{self, Start};
 
-/// Steps that are remembered, since some node last reached all that it asked. With more, what is not reached is absent.
+/// The maximum number of remembered steps since some node last reached all that it asked. Beyond it, nodes that are not reached are absent.
 const STEPS_MAX: usize = 10_000;
 
 /// A step of a node.
@@ -19,21 +19,21 @@ struct Taken {
     sent: Vec<MessageId>,
 }
 
-/// The global state of a run, and how it came about as far as some node needs it.
+/// The global state of a run, and its history as far as some node needs it.
 pub(super) struct History {
-    /// All messages that can still be delivered, as far as the nodes know: those that the network has lost are among them.
+    /// All messages that can still be delivered, as far as the nodes know; messages that the network has lost are among them.
     pub(super) in_flight: InFlight<MessageId>,
     steps: Vec<Taken>,
-    /// By node: where it last reached all that it asked, and up to which step it knows each.
+    /// By node: the state in which it last reached all that it asked, and up to which step it knows each.
     known: Vec<Option<Known>>,
 }
 
 struct Known {
     locals: Vec<LocalStateId>,
     in_flight: InFlight<MessageId>,
-    /// How many of the steps it includes.
+    /// The number of steps that it includes.
     at: usize,
-    /// How many steps there were when the node last reached each; none where it never did.
+    /// The number of steps when the node last reached each other node; none if it never did.
     until: Vec<Option<usize>>,
 }
 
@@ -42,18 +42,18 @@ pub(super) struct Cut {
     pub(super) locals: Vec<LocalStateId>,
     /// Whether a node is in it.
     pub(super) is_known: Vec<bool>,
-    /// The messages in flight between those that are.
+    /// The messages in flight between these nodes.
     pub(super) in_flight: InFlight<MessageId>,
 }
 
 impl Cut {
-    /// The states of the nodes that are in it.
+    /// The states of the nodes that are in the cut.
     pub(super) fn views(&self) -> Vec<Option<LocalStateId>> {
         self.locals.iter().zip(&self.is_known).map(|(local, is_known)| is_known.then_some(*local)).collect()
     }
 
-    /// It as a place to begin from, where each node has used up so much of what may go wrong at it. Of whom nothing is known is absent, and
-    /// so is what is on its way to or from it.
+    /// The cut as a beginning, in which each node has used up these faults. Nodes that are not known are absent, and
+    /// so are messages to or from them.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Cut {
         let here = Start { locals: self.locals.clone(), in_flight: self.in_flight.clone(), ..Start::default() };
         let mut beginning = start::export(stepper, &here)?;
         for state in &mut beginning.states {
-            // With its ends of connections, also where nothing has gone wrong yet.
+            // The ends of connections are included, even if nothing has gone wrong yet.
             state.fault_state = stepper.state(self.locals[state.node as usize]).fault_state.clone();
             state.fault_state.counts = used_up;
         }
@@ -70,7 +70,7 @@ impl Cut {
         Ok(beginning)
     }
 
-    /// What tells it apart from others.
+    /// A hash that identifies the cut.
     pub(super) fn key(&self, stepper: &Stepper<'_>) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         for (local, is_known) in self.locals.iter().zip(&self.is_known) {
@@ -130,7 +130,7 @@ impl History {
         self.in_flight.iter().find(is_notice).copied()
     }
 
-    /// What a node knows of those that it asks, some reachable now. It has nothing of nodes that are not asked.
+    /// The cut that a node knows of the nodes that it asks, some of them reachable now. Nodes that are not asked are not in it.
     pub(super) fn cut(
         &mut self,
         stepper: &Stepper<'_>,
@@ -178,8 +178,8 @@ impl History {
 }
 
 impl Known {
-    /// Takes each node that is asked as far as it is known. One that has sent what another has received only after that is not in the cut: its state
-    /// is too old to go together with that of the other.
+    /// Advances each node that is asked to its last known state. A node that has sent later what another one has received is not in the
+    /// cut: its state is too old to go together with that of the other.
     fn replay(&self, stepper: &Stepper<'_>, steps: &[Taken], asked: &[bool]) -> Cut {
         let is_asked = |(until, is_asked): (&Option<usize>, &bool)| until.filter(|_| *is_asked);
         let until: Vec<Option<usize>> = self.until.iter().zip(asked).map(is_asked).collect();

@@ -10,7 +10,7 @@ use crate::carried::{Carried, Fork};
 use crate::checker::{CheckError, Checker};
 use crate::filter::Pattern;
 
-/// Answers that are kept.
+/// The maximum number of answers that are kept.
 const KNOWN_MAX: usize = 100_000;
 
 /// Looks ahead for all nodes of all runs: the result depends on the fork and the event alone, so it is kept.
@@ -60,7 +60,7 @@ pub(crate) fn check_stopped(stop: Option<&dyn Stop>) -> Result<(), MachineError>
     stop.and_then(Stop::reason).map_or(Ok(()), |stopped| Err(stopped.into()))
 }
 
-/// What a node of a run knows of the others.
+/// The knowledge of a node in a run about the others.
 pub(super) struct Horizon {
     carried: Carried,
     /// The number of its latest checkpoint.
@@ -88,7 +88,7 @@ impl Horizon {
         self.carried.take(self.number, from, payload);
     }
 
-    /// A snapshot is there.
+    /// A snapshot is complete.
     pub(super) fn renew(&mut self, number: u64, beginning: Beginning) {
         self.carried.renew(number, beginning);
     }

@@ -8,7 +8,7 @@ use crate::gate::Substitute;
 use crate::seen::Seen;
 use crate::simulator::run::Run;
 
-/// How a connection is broken in place of a message over it.
+/// The way in which a connection is broken in place of a message over it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Breaking {
     /// The destination of the message breaks it.
@@ -31,7 +31,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// How to break a connection in place of a message over it. None if that is not allowed, or no node can break it.
+    /// The way to break a connection in place of a message over it. None if that is not allowed, or no node can break it.
     pub(super) fn breaking(&self, trigger: Trigger) -> Option<Breaking> {
         let watch = self.watch.as_ref().filter(|watch| watch.breaks())?;
         let message = self.stepper.message(trigger.message()?);

@@ -1,4 +1,4 @@
-//! The network of a run: how long messages are on their way, which are lost, who reaches whom.
+//! The network of a run: the latency of messages, their losses, and the reachability of nodes.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// What separated the ends of a link is over: what waits there begins its way, unless something else separates them by now.
+    /// A separation of the ends of a link is over: waiting messages begin their way, unless something else separates the ends by now.
     pub(super) fn departure(&mut self, link: (NodeId, NodeId)) {
         match self.divided_until(link.0, link.1) {
             Some(end) => self.agenda.add(end, Input::Departure(link)),
@@ -86,7 +86,7 @@ impl Run<'_, '_, '_> {
         self.chance.within(Purpose::Latency, loopback.filter(|_| from == to).unwrap_or(*latency))
     }
 
-    /// The end of what separates two nodes: of a partition, of a phase of the script.
+    /// The end of the partition or of the phase of the script that separates two nodes.
     pub(super) fn divided_until(&self, from: NodeId, to: NodeId) -> Option<Time> {
         let is_apart = |sides: &[bool]| sides[from as usize] != sides[to as usize];
         let partition = self.partition.as_ref().filter(|(sides, end)| self.now < *end && is_apart(sides));
@@ -94,13 +94,13 @@ impl Run<'_, '_, '_> {
         partition.map(|(_, end)| *end).max(phase.map(|(_, end)| end))
     }
 
-    /// A partition comes, and the next one is due after it.
+    /// A partition begins, and the next one is due after it.
     pub(super) fn divide(&mut self) {
         let Partitions { every, lasting } =
             self.conditions.partitions.expect("partitions come only if the conditions have some");
         let nodes = self.locals.len();
         let mut sides: Vec<bool> = Vec::new();
-        // All on one side would separate no two nodes, so these are drawn again.
+        // A division with all nodes on one side separates no two nodes, so it is drawn again.
         while sides.is_empty() || (nodes > 1 && sides.iter().all(|side| *side == sides[0])) {
             sides = (0..nodes).map(|_| self.chance.below(Purpose::Partitions, 2) > 0).collect();
         }
@@ -124,7 +124,7 @@ impl Run<'_, '_, '_> {
         Ok(is_event)
     }
 
-    /// Who reaches whom is as in this phase from now on, if there is one.
+    /// Applies the reachability of this phase from now on, if there is one.
     pub(super) fn enter_phase(&mut self, place: usize) {
         let Some(phase) = self.script.get(place) else { return };
         let end = match place + 1 < self.script.len() {

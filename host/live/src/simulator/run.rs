@@ -178,7 +178,7 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) partition: Option<(Vec<bool>, Time)>,
     /// The phase of the script, and its end.
     pub(super) phase: Option<(&'r Phase, Time)>,
-    /// How often the reachability of nodes has changed.
+    /// The number of changes of the nodes' reachability.
     pub(super) changes: u64,
     pub(crate) path: Vec<Step>,
     /// The time of each step.
@@ -190,7 +190,7 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) watch: Option<Watch<'r, 'f>>,
     /// The time of the last step.
     pub(super) stepped: Time,
-    /// How often a local event was postponed since then.
+    /// The number of postponed local events since then.
     pub(super) waited: u64,
 }
 

@@ -23,7 +23,7 @@ use crate::simulator::watching::Watching;
 use crate::steered::Steered;
 use crate::time::Time;
 
-/// What the checkers do.
+/// The mode of the checkers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// They report.
@@ -53,7 +53,7 @@ pub struct Watched {
     pub immediate: u64,
     /// Events prevented by looking ahead from them.
     pub foreseen: u64,
-    /// How often steering suspended itself.
+    /// The number of times that steering suspended itself.
     pub suspensions: u64,
     /// Whether steering has stopped the run: for at least the last tenth of its time no event happened, and the enabled ones were
     /// postponed.
@@ -65,7 +65,7 @@ pub struct Watched {
 /// The checker of one node.
 struct NodeChecker {
     gate: Steered<LocalStateId>,
-    /// What the node knows between snapshots, if effects are held.
+    /// The knowledge of the node between snapshots, if effects are held.
     horizon: Option<Horizon>,
     /// The nodes asked for the last complete snapshot. The immediate check ignores the states of others, which are out of date.
     asked: Vec<bool>,

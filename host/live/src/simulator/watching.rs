@@ -13,12 +13,12 @@ use crate::simulator::hold::{Hold, check_stopped};
 use crate::simulator::profile::Profile;
 use crate::time::Time;
 
-/// What a checker has predicted.
+/// A prediction of a checker.
 #[derive(Clone, Debug)]
 pub struct Predicted {
-    /// Its node.
+    /// The node of the checker.
     pub node: NodeId,
-    /// When its round ended.
+    /// The end of the round.
     pub at: Time,
     /// The round, with at least one prediction.
     pub round: Arc<Round>,
@@ -35,13 +35,13 @@ pub struct Firsts {
     pub dead: Option<Predicted>,
 }
 
-/// The checkers of all runs: the result of a round depends on where it begins alone, so it is kept.
+/// The checkers of all runs: the result of a round depends only on its beginning, so it is kept.
 pub struct Watching<'f> {
     pub(super) profile: Profile,
     checker: Checker<'f>,
     pub(super) hold: Option<Hold<'f>>,
     stop: Option<&'f dyn Stop>,
-    /// What each node has used up of what may go wrong at it: all, where a round begins.
+    /// The faults that each node has used up: all of its budget, at the beginning of a round.
     pub(super) used_up: Faults,
     pub(super) rounds: BTreeMap<[u8; 32], Arc<Round>>,
     steered: BTreeMap<([u8; 32], NodeId), Steering>,

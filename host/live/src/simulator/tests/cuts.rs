@@ -1,4 +1,4 @@
-//! What nodes know of runs whose connections break, against a naive reference.
+//! The knowledge of nodes about runs whose connections break, against a naive reference.
 
 use host_model::contract::NodeId;
 use host_model::lts::{LocalStateId, MessageId, Step, Trigger};
@@ -106,9 +106,9 @@ fn until_after(until: &mut [Option<usize>], (asked, reached): (&[bool], &[bool])
     until.iter().zip(asked).map(|(until, is_asked)| until.filter(|_| *is_asked)).collect()
 }
 
-/// Random executions of random systems on links with an order, where nodes are reset, connections break, and errors are lost; after each
-/// step some node asks some others, and reaches some. What it knows is the steps of each node that it asks until it last reached it, but for nodes that have sent
-/// later what others have received, and a checker can begin there.
+/// Random executions of random systems on ordered links, with resets, broken connections and lost errors; after each step some node asks
+/// others, and reaches some. It knows the steps of each node that it asks until it last reached it, except for nodes that have sent later
+/// what others have received, and a checker can begin there.
 #[test]
 fn a_cut_is_a_global_state_also_where_connections_break() {
     let (mut partial, mut without, mut broken, mut noticed, mut fewer) = (0, 0, 0, 0, 0);

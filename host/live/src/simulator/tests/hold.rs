@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Node 0 tells node 1, after ten seconds, what it must not hear.
+/// Node 0 sends node 1, after ten seconds, a message that violates a property.
 fn fatal_message() -> Toy {
     Toy::new(2)
         .of_kind(0, LocalKind::Timer)
@@ -11,14 +11,14 @@ fn fatal_message() -> Toy {
         .forbid(&[None, Some(1)])
 }
 
-/// Checkers that see nothing ahead, and effects that are held or not.
+/// Checkers that predict nothing, and effects that are held or not.
 fn blind(hold: Option<u64>) -> Profile {
     let limits = Limits { events_max: 0, states_max: 0, ..quick().limits };
     Profile { limits, hold, ..quick() }
 }
 
-/// Where what node 0 sends is held, it never leaves, though the immediate check sees nothing wrong there; where nothing is held, it is the
-/// immediate check of node 1 that drops the message; and where the nodes are only observed, all runs end so.
+/// If effects are held, the message of node 0 never leaves, though the immediate check sees nothing wrong there; if not, the immediate
+/// check of node 1 drops the message; and if the nodes are only observed, all runs end with the violation.
 #[test]
 fn who_looks_ahead_from_an_event_keeps_its_effects_from_leaving() {
     let toy = fatal_message();
@@ -39,8 +39,8 @@ fn who_looks_ahead_from_an_event_keeps_its_effects_from_leaving() {
     }
 }
 
-/// On random systems: a run whose effects are held has the digest that it has alone; one in which nothing was kept from happening is the
-/// twin.
+/// On random systems: a run whose effects are held has the digest that it has alone; a run without prevented events equals its
+/// control run.
 #[test]
 fn equal_seeds_are_equal_where_effects_are_held() {
     let (mut foreseen, mut violating, mut steered) = (0, 0, 0);

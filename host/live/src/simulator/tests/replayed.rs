@@ -14,7 +14,7 @@ use crate::time::Time;
 /// Sender, destination and content, sorted by the first two, so that those of a channel keep their order.
 type InFlight = Vec<(NodeId, NodeId, Vec<u8>)>;
 
-/// What a run is asked for.
+/// The options of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) toy: &'a Arc<Toy>,
@@ -37,21 +37,21 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Events that were kept from happening.
+    /// The number of prevented events.
     pub(super) fn kept(&self) -> u64 {
         self.watched.filtered + self.watched.immediate + self.watched.foreseen
     }
 }
 
-/// What a replay says of a path.
+/// The results of a replay.
 #[derive(Default)]
 struct Replayed {
-    /// In how many states something is violated, and after how many steps first.
+    /// The number of states that violate a property, and the number of steps to the first one.
     violating: u64,
     violated: Option<usize>,
-    /// What was reached, and after how many steps first.
+    /// The properties that were reached, with the number of steps to the first state of each.
     reached: BTreeMap<String, usize>,
-    /// How long promises were kept, if each state lasted as long as in the run.
+    /// The time that promises were kept, if each state lasted as long as in the run.
     kept: Vec<Kept>,
     /// At its end.
     in_flight: InFlight,
@@ -151,7 +151,7 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     assert_eq!(of_channels(&carried), of_channels(&in_flight), "seed {seed}");
     assert_eq!(counts.violating, violating, "seed {seed}");
     assert_eq!(violation.map(|found| found.path.len()), first, "seed {seed}");
-    // What is reached where a run ends with a violation need not be seen any more.
+    // A run that ends with a violation need not judge `sometimes` properties in its last state.
     let is_seen = |after: &usize| end != End::Violation || *after < path.len();
     let after = |property: &u32| reached.get(&lts.properties()[*property as usize].name).copied();
     let mut witnessed: Vec<(Time, usize)> =
@@ -162,14 +162,14 @@ pub(super) fn compared(asked: Asked<'_>, mode: Option<Mode>, seed: u64) -> Compa
     let compared = Compared { end, path, counts, violated, broken, watched };
     if let Some(followed) = followed {
         let followed = in_flight_of(&stepper, followed.iter().copied());
-        // What was dropped where there is no order is in flight for the replay alone, which knows of no losses.
+        // Only the replay has dropped messages in flight where there is no order, since it knows of no losses.
         let dropped = in_flight.len() - followed.len();
         assert!(dropped as u64 <= if is_ordered { 0 } else { compared.kept() }, "seed {seed}");
         assert!(dropped > 0 || followed == in_flight || !is_ordered, "seed {seed}");
         let is_there = |message| in_flight.iter().filter(|it| *it == message).count();
         assert!(followed.iter().all(|message| is_there(message) > 0), "seed {seed}");
     }
-    // What was sent arrives, or is lost with its connection.
+    // Each sent message arrives, or is lost with its connection.
     assert!(end != End::Quiet || !is_ordered || in_flight.is_empty(), "seed {seed}: {in_flight:?}");
     let Firsts { violation, dead } = watching.firsts();
     let predicts = |rounds| mode == Some(Mode::Observe) && rounds > 0;
