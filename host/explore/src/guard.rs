@@ -8,7 +8,7 @@ use crate::refused::Refused;
 /// Bytes of the token, each two digits of it.
 const TOKEN_BYTES: usize = 16;
 
-/// What a request has to have.
+/// The requirements of a request.
 #[derive(Clone, Debug)]
 pub struct Guard {
     /// The first segment of the path.
@@ -33,12 +33,12 @@ impl Guard {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Refuses what is not from the page. A name of another host that leads here, a page of another origin that sends requests here, and
+    /// Refuses requests from elsewhere: a name of another host that leads here, a page of another origin that sends requests here, and
     /// a program that does not know the token get the same answer.
     ///
     /// # Errors
     ///
-    /// It is not from the page.
+    /// The request is not from the page.
     pub fn check(&self, headers: &HeaderMap, token: &str) -> Result<(), Refused> {
         let refused = || Refused::forbidden("this request is not from the page of `host explore`");
         let hosts = ["127.0.0.1", "localhost"].map(|host| format!("{host}:{}", self.port));
@@ -52,7 +52,7 @@ impl Guard {
         if !origins.all(|origin| is_ours(origin.as_bytes())) {
             return Err(refused());
         }
-        // A browser says who asks; `none` is an address that a person has typed or clicked outside of any page.
+        // A browser says where a request is from; `none` is an address that a person has typed or clicked outside of any page.
         let mut sites = headers.get_all("sec-fetch-site").iter();
         if !sites.all(|site| [&b"same-origin"[..], b"none"].contains(&site.as_bytes())) {
             return Err(refused());
@@ -61,7 +61,7 @@ impl Guard {
     }
 }
 
-/// Whether two texts are the same, in a time that does not say how far they are.
+/// Whether two texts are equal, in a time that does not depend on the position of the first difference.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
     one.len() == other.len() && differences == 0

@@ -13,7 +13,7 @@ use host_session::base::Failure;
 pub struct Refused {
     /// The status of HTTP.
     pub status: u16,
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
 }
 
@@ -25,27 +25,27 @@ impl Refused {
         Self { status, refusal: Refusal { error: words::shortened(words::on_one_line(&why.to_string())), help: None } }
     }
 
-    /// It makes no sense.
+    /// The request makes no sense.
     pub fn wrong(why: impl Display) -> Self {
         Self::new(400, why)
     }
 
-    /// It is not from the page.
+    /// The request is not from the page.
     pub fn forbidden(why: impl Display) -> Self {
         Self::new(403, why)
     }
 
-    /// What it names is not there.
+    /// The request names something that does not exist.
     pub fn missing(why: impl Display) -> Self {
         Self::new(404, why)
     }
 
-    /// It makes sense, and cannot be done here.
+    /// The request makes sense, but cannot be done here.
     pub fn conflict(why: impl Display) -> Self {
         Self::new(409, why)
     }
 
-    /// The same with what to do about it.
+    /// The same with a remedy.
     #[must_use]
     pub fn help(mut self, help: impl Display) -> Self {
         self.refusal.help = Some(words::on_one_line(&help.to_string()));

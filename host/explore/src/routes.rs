@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use crate::engine::{Engine, Wanted};
 use crate::refused::{Answer, Refused};
 
-/// What the engine does for a request.
+/// The work of the engine for a request.
 pub type Job = Box<dyn for<'l> FnOnce(&mut Engine<'l>) -> Answer + Send>;
 
 /// The words of a request.
@@ -32,7 +32,7 @@ const FILES: [(&str, &str, &str); 3] = [
     ("app.css", "text/css; charset=utf-8", page::STYLE),
 ];
 
-/// Seconds of a search, and states of a map, that are not asked for more precisely.
+/// The defaults for the seconds of a search and for the states of a map.
 const SECONDS: u64 = 60;
 const STATES: usize = 5_000;
 

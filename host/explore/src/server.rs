@@ -25,7 +25,7 @@ const BODY_BYTES_MAX: usize = 32 << 20;
 /// Jobs that wait for the engine; further requests wait for a place among them.
 const JOBS_MAX: usize = 64;
 
-/// How often the server looks for an interrupt.
+/// The interval at which the server polls for an interrupt.
 const POLLED_EVERY: Duration = Duration::from_millis(50);
 
 /// The page may load its own script and style, ask this server, and nothing else.
@@ -43,7 +43,7 @@ const HEADERS: [(header::HeaderName, &str); 7] = [
     (header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// A job, and where its answer goes.
+/// A job, and the recipient of its answer.
 struct Task {
     job: Job,
     answer: oneshot::Sender<Answer>,
@@ -106,7 +106,7 @@ async fn listen(listener: TcpListener, shared: Shared, interrupted: Arc<AtomicBo
     while !interrupted.load(Ordering::Relaxed) && !server.is_finished() {
         tokio::time::sleep(POLLED_EVERY).await;
     }
-    // What is still to be answered is not: the runtime ends with this.
+    // Pending requests get no answer: the runtime ends with this.
     server.abort();
     Ok(())
 }

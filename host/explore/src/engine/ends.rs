@@ -17,7 +17,7 @@ use super::found::Found;
 const SHOWN_MAX: usize = 10;
 const WALKS: u64 = 100;
 
-/// Events of a walk unless a depth is asked for, and at most.
+/// The default and the maximum number of events in a walk.
 const STEPS: usize = 200;
 const STEPS_MAX: usize = 1_000;
 
@@ -25,7 +25,7 @@ const STEPS_MAX: usize = 1_000;
 const PLACES_MAX: usize = 50_000;
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// What the properties read at an end, and how they stand there.
+/// The classes of an end, which the properties read, and the standings of the properties there.
 type End = (Vec<ClassId>, Vec<&'static str>);
 
 /// A walk.
@@ -35,7 +35,7 @@ struct Walk {
     is_over: bool,
 }
 
-/// At most ten ways from the end of a trace, with different ends, those that most walks end like first.
+/// Up to ten ways from the end of a trace, with different ends, those with the most frequent ends first.
 pub(super) fn different(
     cluster: &Cluster,
     lts: &Lts<'_>,
@@ -52,7 +52,7 @@ pub(super) fn different(
     for seed in 0..WALKS {
         let walk = match walked(&mut moments, start, steps, seed) {
             Ok(walk) => walk,
-            // There is no room, or no time, for more of them.
+            // No room or no time is left for further walks.
             Err(CursorError::Full(_) | CursorError::Machine(_)) if !ends.is_empty() => break,
             Err(error) => return Err(failure(error)),
         };

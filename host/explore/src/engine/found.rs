@@ -7,7 +7,7 @@ use host_model::trace::Trace;
 pub(super) struct Found {
     /// The number of its kind, if only the shortest way of a kind is shown.
     pub(super) kind: Option<usize>,
-    /// What it shows, in words.
+    /// The finding in words.
     pub(super) text: String,
     /// The way.
     pub(super) trace: Trace,

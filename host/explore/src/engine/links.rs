@@ -15,7 +15,7 @@ const VERSION: &str = "1";
 const DIGITS: usize = 16;
 
 impl Engine<'_> {
-    /// The first digits of what says which plugin, and which cluster of it.
+    /// The first digits of the digests of the plugin and of its cluster.
     fn digests(&self) -> [String; 2] {
         let of = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..DIGITS].to_owned();
         let Trace { scenario, placements, limits, init_choices, beginning, specs, .. } = &self.explored.trace;

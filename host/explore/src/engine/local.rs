@@ -1,4 +1,4 @@
-//! The graph of one node: its states and what leads from one to another, over all states of the cluster that a map or the session has. It
+//! The graph of one node: its states and the steps between them, over all states of the cluster that a map or the session has. It
 //! is small where the graph of the cluster is not.
 
 use std::collections::btree_map::Entry;
@@ -97,8 +97,8 @@ impl Engine<'_> {
 }
 
 impl Graph {
-    /// The states by their distance from the first one; what no step of the node leads to, such as states that a trace has brought along,
-    /// comes last.
+    /// The states by their distance from the first one; states to which no step of the node leads, such as those that a trace brings
+    /// along, are last.
     fn breadth_first(&self, start: LocalStateId) -> Vec<(LocalStateId, u32)> {
         let mut next: BTreeMap<LocalStateId, Vec<LocalStateId>> = BTreeMap::new();
         for (from, to, _) in &self.edges {

@@ -23,7 +23,7 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 /// Letters of the states of the nodes.
 pub(super) const LETTERS_MAX: usize = 400;
 
-/// What tells two global states apart.
+/// The identity of a global state.
 type Key = (Vec<LocalStateId>, Fingerprint);
 
 /// A state that was reached.
@@ -40,7 +40,7 @@ pub(super) struct Edge {
     pub(super) action: Action,
 }
 
-/// What an exploration has reached.
+/// The states and steps that an exploration has reached.
 pub(super) struct Reach {
     pub(super) states: Vec<Reached>,
     pub(super) edges: Vec<Edge>,
@@ -48,7 +48,7 @@ pub(super) struct Reach {
 }
 
 impl Engine<'_> {
-    /// At most this many states, and the steps between them.
+    /// Answers with up to this many states, and the steps between them.
     pub fn map(&mut self, limit: usize) -> Answer {
         let Reach { states, edges, complete } = self.reach(limit)?;
         let mut places = BTreeMap::new();
@@ -150,7 +150,7 @@ impl Engine<'_> {
         Ok(reach)
     }
 
-    /// All that a search would do in a state, with each outcome.
+    /// All actions that a search would take in a state, with each outcome.
     fn successors(&mut self, traced: &TracedState) -> Result<Vec<Action>, Refused> {
         let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
         let mut actions = traced.enabled(self.moments.stepper_mut())?;

@@ -60,25 +60,25 @@ pub const PLACES_MAX: usize = 200_000;
 /// The version of the API.
 const VERSION: u32 = 1;
 
-/// Maximum steps of a trace that is put into words: its states are described once more for that.
+/// The maximum number of steps of a trace that is put into words, for which its states are described once more.
 const STORY_STEPS_MAX: usize = 10_000;
 
 /// Steps of one answer; the next request begins behind them.
 const STEPS_MAX: usize = 20_000;
 
-/// What a session is about, and what it touches outside of itself.
+/// The subject of a session, and the resources that it uses.
 pub struct Explored<'c> {
     /// The cluster.
     pub cluster: &'c Cluster,
-    /// Where it begins, and the branch that is there from the start: a trace without steps for none.
+    /// The beginning of the session, and its initial branch: a trace without steps for none.
     pub trace: Trace,
     /// The cluster on one line.
     pub title: String,
     /// The cluster for searches, which open it themselves. A prefix is put in for each.
     pub spec: RunSpec,
-    /// Where relative paths begin.
+    /// The directory of relative paths.
     pub directory: PathBuf,
-    /// Where compiled code is kept.
+    /// The folder of compiled code.
     pub cache: Option<PathBuf>,
     /// The components that were built for the cluster, which searches load.
     pub builds: Builds,
@@ -86,7 +86,7 @@ pub struct Explored<'c> {
     pub clock: Clock,
     /// Ends the session.
     pub interrupted: Arc<AtomicBool>,
-    /// Places that the session may have; [`PLACES_MAX`] at most.
+    /// The maximum number of places in the session, up to [`PLACES_MAX`].
     pub places_max: usize,
 }
 
@@ -107,7 +107,7 @@ pub struct Engine<'l> {
     names: BTreeMap<Place, String>,
     probes: BTreeMap<usize, Asked>,
     searches: BTreeMap<usize, Running>,
-    /// Probes and searches so far.
+    /// The number of probes and searches so far.
     numbers: usize,
 }
 
@@ -161,7 +161,7 @@ impl<'l> Engine<'l> {
         })
     }
 
-    /// What the page shows first.
+    /// The first answer for the page.
     pub fn session(&self) -> Answer {
         let reference = &self.explored.cluster.plugin.reference;
         let version = reference.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
@@ -186,7 +186,7 @@ impl<'l> Engine<'l> {
         })
     }
 
-    /// Stops what runs in other threads, and waits for it.
+    /// Stops the threads of searches, and waits for them.
     pub fn end(&mut self) {
         self.searches.values_mut().for_each(Running::stop);
         while let Some((_, search)) = self.searches.pop_first() {
@@ -194,7 +194,7 @@ impl<'l> Engine<'l> {
         }
     }
 
-    /// A place that is there.
+    /// An existing place.
     fn place(&self, place: Place) -> Result<Place, Refused> {
         match place < self.moments.places() {
             true => Ok(place),
@@ -203,7 +203,7 @@ impl<'l> Engine<'l> {
         }
     }
 
-    /// The places from the beginning to a place, and from there as far as that was explored before.
+    /// The places from the beginning to a place, and from there as far as the session has explored the branch.
     fn line_through(&self, place: Place) -> Vec<Place> {
         let (mut line, mut last) = (self.moments.line_to(place), place);
         while let Some(child) = self.moments.children(last).first() {

@@ -41,13 +41,13 @@ impl Engine<'_> {
         NodeState { rows: self.rows(old, new), stuck }
     }
 
-    /// A local state row by row, with what was there before.
+    /// A local state row by row, compared with the one before.
     pub(super) fn rows(&mut self, before: LocalStateId, after: LocalStateId) -> Vec<Row> {
         let [before, after] = [before, after].map(|local| self.moments.local_state(local));
         rows::rows(&before, &after).into_iter().map(Row::from).collect()
     }
 
-    /// How the properties stand in a state.
+    /// The standings of the properties in a state.
     pub(super) fn standings_of(&mut self, traced: &TracedState) -> Result<Vec<Standing>, Refused> {
         let standings = self.moments.standings(traced)?;
         let shown = |Stands { property, node, standing }: Stands| page::standing(property, node, &standing);
@@ -70,7 +70,7 @@ impl Engine<'_> {
         json(&steps)
     }
 
-    /// How the properties stand along the branch to a place: a letter for each place, the worst over the nodes.
+    /// The standings of the properties along the branch to a place: a letter for each place, the worst over the nodes.
     pub fn strips(&mut self, to: Place) -> Answer {
         let line = self.moments.line_to(self.place(to)?);
         let properties = self.moments.stepper().lts().properties().len();
@@ -122,7 +122,7 @@ impl Engine<'_> {
         let mut wanted: Vec<(NodeId, Vec<u8>)> =
             step.event.received().into_iter().map(|(from, payload)| (from, payload.to_vec())).collect();
         let mut received = Vec::new();
-        // What is gone first: of equal messages it is the one that was taken.
+        // Messages that are gone are first: of equal messages, the one that is gone was taken.
         let (gone, kept): (Vec<TracedMessage>, Vec<TracedMessage>) =
             before.into_iter().partition(|flying| !after.contains(flying));
         for (flying, is_gone) in gone.iter().map(|it| (it, true)).chain(kept.iter().map(|it| (it, false))) {
@@ -175,7 +175,7 @@ impl Engine<'_> {
         Flying { from: message.from, to: message.to, text, sent }
     }
 
-    /// What differs between two places.
+    /// The difference of two places.
     pub fn diff(&mut self, one: Place, other: Place) -> Answer {
         let (one, other) = (self.place(one)?, self.place(other)?);
         let lines = [one, other].map(|place| self.moments.line_to(place));

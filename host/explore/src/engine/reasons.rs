@@ -41,7 +41,7 @@ impl Engine<'_> {
     /// Why no event that fits is enabled: at each node with a reason.
     pub fn why_event(&mut self, place: Place, wanted: &str) -> Answer {
         let place = self.place(place)?;
-        // What a person types is a part of the event in any case of letters.
+        // The text of the user is a part of the event, regardless of case.
         let pattern = format!("(?i){}", regex_lite::escape(wanted.trim()));
         let wanted = Regex::new(&pattern).map_err(Refused::wrong)?;
         let (line, at) = (self.line_through(place), self.moments.depth_of(place));

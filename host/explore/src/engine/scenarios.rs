@@ -33,7 +33,7 @@ impl Engine<'_> {
         let text = text(&self.as_built(&scenario), &trace, &self.explored.directory, &scenario, &expected);
         let mut events = events_of(trace.clone());
         if let Some(Finding::Fault { .. }) = &trace.finding {
-            // Nothing begins in a node that is stuck: the search takes the last step again.
+            // No search begins at a node that is stuck, so the search takes the last step again.
             events.steps.pop();
         }
         trace_file::write(&prefix, &events, &self.explored.directory)?;

@@ -35,7 +35,7 @@ pub(super) fn strategies() -> Vec<String> {
     first.iter().filter(|name| is_there(name)).map(|name| (*name).to_owned()).collect()
 }
 
-/// What a search is asked for.
+/// The request for a search.
 pub struct Wanted {
     /// The name of the strategy.
     pub strategy: String,
@@ -43,7 +43,7 @@ pub struct Wanted {
     pub seconds: u64,
     /// Events on a path, from the beginning.
     pub depth: Option<u32>,
-    /// As many random walks in place of the strategy.
+    /// The number of random walks in place of the strategy.
     pub seeds: Option<u64>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Running {
     stops: Arc<AtomicBool>,
     shared: Arc<Mutex<Progress>>,
     thread: Option<JoinHandle<()>>,
-    /// What it has found, once that is a branch of the tree.
+    /// The findings that are branches of the tree.
     findings: Vec<Branch>,
     /// Ways with different ends, of one that has found nothing.
     representatives: Vec<Branch>,
@@ -73,7 +73,7 @@ impl Running {
     }
 
     pub(super) fn join(mut self) {
-        // A thread that has panicked has said so.
+        // A thread that has panicked has printed its message.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }
@@ -124,7 +124,7 @@ impl Engine<'_> {
         Ok(json!({ "search": number }).to_string())
     }
 
-    /// How far a search is. What it has found is a branch from then on.
+    /// The progress of a search. Its findings become branches.
     pub fn searched(&mut self, number: usize) -> Answer {
         let mut running = self.searches.remove(&number).ok_or_else(|| no_search(number))?;
         let answer = self.progress(number, &mut running);
@@ -182,7 +182,7 @@ impl Engine<'_> {
         self.broken.extend(broken);
     }
 
-    /// Stops a search; what it has found by then stays.
+    /// Stops a search; its findings so far stay.
     pub fn stop(&mut self, number: usize) -> Answer {
         self.searches.get_mut(&number).ok_or_else(|| no_search(number))?.stop();
         self.searched(number)
@@ -193,7 +193,7 @@ fn no_search(number: usize) -> Refused {
     Refused::missing(format_args!("there is no search {number} in this session"))
 }
 
-/// Makes branches of what was found, and returns how many are none: one that cannot become a branch does not keep those behind it back.
+/// Makes branches of findings, and returns how many could not become one: such a finding does not prevent those behind it.
 fn adopt(
     found: Vec<Found>,
     known: &mut Vec<Branch>,

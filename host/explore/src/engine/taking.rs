@@ -1,4 +1,4 @@
-//! What can happen, what it would change, and taking it.
+//! Enabled events: their lists, their previews, and taking them.
 
 use host_inspect::debug::Place;
 use host_inspect::page::clean;
@@ -14,7 +14,7 @@ use crate::refused::{Answer, Refused};
 const OUTCOMES_MAX: usize = 256;
 
 impl Engine<'_> {
-    /// All that can happen at a place, in an order that stays the same: what `host debug` lists as enabled, then losses of messages.
+    /// All actions at a place, in a fixed order: the enabled events as in `host debug`, then losses of messages.
     pub(super) fn actions(&mut self, place: Place) -> Result<Vec<Action>, Refused> {
         let mut actions = self.moments.enabled(place)?;
         actions.extend(self.moments.losses(place));
@@ -47,7 +47,7 @@ impl Engine<'_> {
         Ok(outcomes)
     }
 
-    /// Where an action with its choices has led before.
+    /// The place to which an action with its choices has led before.
     fn known(&mut self, place: Place, taken: &Action) -> Option<Place> {
         let children = self.moments.children(place).to_vec();
         if children.is_empty() {
@@ -90,7 +90,7 @@ impl Engine<'_> {
         }
     }
 
-    /// What an action would change.
+    /// The effects of an action that is not taken.
     pub fn preview(&mut self, place: Place, action: usize, outcome: usize) -> Answer {
         let action = self.chosen(place, action, outcome)?;
         let action = self.moments.with_outcome(place, &action, outcome)?;

@@ -24,7 +24,7 @@ use host_session::spec::RunSpec;
 use super::ends;
 use super::found::Found;
 
-/// What the thread of a search touches.
+/// The resources of the thread of a search.
 pub(super) struct Task {
     pub(super) spec: RunSpec,
     pub(super) prefix: Trace,
@@ -32,21 +32,21 @@ pub(super) struct Task {
     pub(super) cache: Option<PathBuf>,
     pub(super) builds: Builds,
     pub(super) clock: Clock,
-    /// As many random walks in place of one search.
+    /// The number of random walks in place of one search.
     pub(super) seeds: Option<u64>,
     pub(super) stops: Arc<AtomicBool>,
     pub(super) shared: Arc<Mutex<Progress>>,
 }
 
-/// How far a search is, as its thread says.
+/// The progress of a search, as its thread reports it.
 #[derive(Default)]
 pub(super) struct Progress {
     pub(super) line: String,
     /// Seeds that were asked for, that are done, and that violate a property.
     pub(super) seeds: Option<[u64; 3]>,
-    /// How many seeds end in a violation of each kind.
+    /// The number of seeds that end in a violation of each kind.
     pub(super) counts: Vec<u64>,
-    /// What was found since the last question.
+    /// The findings since the last question.
     pub(super) found: Vec<Found>,
     /// Whether these are the minimised findings of the whole search, in place of those shown while it ran.
     pub(super) is_final: bool,
@@ -160,7 +160,7 @@ impl Task {
             spec.search.seed = Some(seed);
             spec.process.time = Some(ends.saturating_sub((self.clock)()));
             let outcome = search::run(&spec, cluster, lts, None, context)?;
-            // A walk that was cut off says nothing.
+            // A walk that was cut off proves nothing.
             if outcome.violations.is_empty() && is_over() {
                 break;
             }
@@ -179,7 +179,7 @@ impl Task {
     }
 }
 
-/// A violation of a search that continues; none if one in the same words is shown that is no longer.
+/// A violation of a search that continues; none if one in the same words is shown and is not longer.
 fn early_finding(violation: Early, shown: &mut Kinds) -> Option<Found> {
     let Early { trace, recording, node } = violation;
     let text = words::finding(trace.finding.as_ref()?, node, &recording.names);
@@ -188,7 +188,7 @@ fn early_finding(violation: Early, shown: &mut Kinds) -> Option<Found> {
     Some(Found { kind: Some(kind), text, trace, story, seeds: None })
 }
 
-/// What the seeds so far end in: each kind with the steps of the shortest way, and the number of seeds.
+/// The kinds of ends of the seeds so far: each kind with the steps of the shortest way, and the number of seeds.
 #[derive(Default)]
 struct Kinds(Vec<(String, usize, u64)>);
 
@@ -215,7 +215,7 @@ impl Kinds {
     }
 }
 
-/// What is violated, whatever the values.
+/// The kind of a finding: what is violated, whatever the values.
 fn kind(finding: &Finding) -> String {
     match finding {
         Finding::Property { name, .. } => format!("violated {name}"),
@@ -234,7 +234,7 @@ fn found(violation: &Violation) -> Option<Found> {
     Some(Found { kind: None, text, trace: violation.trace.clone(), story, seeds: None })
 }
 
-/// How far a search is.
+/// The progress of a search in a line.
 fn line(moment: &Moment<'_>) -> String {
     let counts = &moment.progress.counts;
     let named = [

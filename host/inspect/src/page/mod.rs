@@ -1,4 +1,4 @@
-//! The page of `host explore`: its files, the shapes of what it asks for, and how they say what others here know.
+//! The page of `host explore`: its files, the shapes of its answers, and the conversion of the crate's results to them.
 //!
 //! A server answers its requests; or a file has the page together with all answers, see [`draw`](crate::draw).
 //!
@@ -78,7 +78,7 @@ impl From<rows::Row> for Row {
     }
 }
 
-/// How a property stands, of one of node scope at a node.
+/// The standing of a property; with a node, that of a property of node scope at the node.
 pub fn standing(property: usize, node: Option<contract::NodeId>, stands: &trace::Standing) -> Standing {
     let why = clean(course::why(stands));
     let standing = match course::word(stands) {

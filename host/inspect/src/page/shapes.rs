@@ -1,6 +1,6 @@
 //! The answers of the API, which `host/explore/web/src/api.ts` describes to the page: a test compares the fields of both.
 //!
-//! Every text is one that can be shown as it is: letters that act on others are escaped.
+//! Every text can be shown as it is: letters that act on others are escaped.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -17,7 +17,7 @@ pub struct Session {
     pub title: String,
     /// The plugin.
     pub plugin: Plugin,
-    /// Where the page begins.
+    /// The place at which the page begins.
     pub place: usize,
     /// The branch that it shows: the places from the beginning to its end.
     pub line: Vec<usize>,
@@ -46,9 +46,9 @@ pub struct Session {
 pub struct Mark {
     /// The place that the step led to.
     pub place: usize,
-    /// What kind of mark it is.
+    /// The kind of the mark.
     pub kind: MarkKind,
-    /// What it says.
+    /// The remark in words.
     pub text: String,
 }
 
@@ -66,10 +66,10 @@ pub enum MarkKind {
     After,
 }
 
-/// Something about the trace as a whole.
+/// A fact about the trace as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct About {
-    /// What it is.
+    /// The name of the fact.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -78,7 +78,7 @@ pub struct About {
 /// The branch in which a promise is kept.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sibling {
-    /// What it is, in words.
+    /// The branch in words.
     pub text: String,
     /// Its places, the beginning first.
     pub line: Vec<usize>,
@@ -128,7 +128,7 @@ pub struct Step {
     pub event: Option<Event>,
     /// The name that it was given.
     pub name: Option<String>,
-    /// What the step did, in words; at the beginning what `init` did.
+    /// The effects of the step in words; at the beginning those of `init`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
@@ -136,11 +136,11 @@ pub struct Step {
 /// An event that happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
-    /// Where.
+    /// The node at which it happened.
     pub node: u32,
-    /// What kind of event it is.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// As in the list of steps of `host replay`.
+    /// The event in words, as in the list of steps of `host replay`.
     pub text: String,
     /// The messages that it takes out of flight.
     pub received: Vec<Received>,
@@ -176,9 +176,9 @@ pub struct Received {
     pub from: u32,
     /// The destination.
     pub to: u32,
-    /// The place after the step that has sent it; 0 for what was in flight at the beginning.
+    /// The place after the step that has sent it; 0 for a message that was in flight at the beginning.
     pub sent: usize,
-    /// What it says.
+    /// The content of the message.
     pub text: String,
     /// Whether it is lost.
     pub lost: bool,
@@ -191,7 +191,7 @@ pub struct Sent {
     pub from: u32,
     /// The destination.
     pub to: u32,
-    /// What it says.
+    /// The content of the message.
     pub text: String,
 }
 
@@ -202,13 +202,13 @@ pub struct Flying {
     pub from: u32,
     /// The destination.
     pub to: u32,
-    /// What it says.
+    /// The content of the message.
     pub text: String,
-    /// The place after the step that has sent it; 0 for what was in flight at the beginning.
+    /// The place after the step that has sent it; 0 for a message that was in flight at the beginning.
     pub sent: usize,
 }
 
-/// The state of the cluster at a place, and what can happen there.
+/// The state of the cluster at a place, and the events that are enabled there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct State {
     /// The step that led there.
@@ -221,7 +221,7 @@ pub struct State {
     pub flight: Vec<Flying>,
     /// The properties.
     pub standings: Vec<Standing>,
-    /// What can happen.
+    /// The enabled events.
     pub enabled: Vec<Enabled>,
 }
 
@@ -237,9 +237,9 @@ pub struct NodeState {
 /// A row of a state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// How far inside it is.
+    /// The nesting depth of the row.
     pub depth: usize,
-    /// What became of it.
+    /// The change of the row.
     pub mark: &'static str,
     /// The name of the field; empty for an element of a list.
     pub name: String,
@@ -249,7 +249,7 @@ pub struct Row {
     pub old: Option<String>,
 }
 
-/// How a property stands.
+/// The standing of a property.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
     /// Its place among the properties.
@@ -258,18 +258,18 @@ pub struct Standing {
     pub node: Option<u32>,
     /// The standing in a word or two.
     pub standing: &'static str,
-    /// Why.
+    /// The reason.
     pub why: Option<String>,
 }
 
-/// Something that can happen.
+/// An enabled event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Enabled {
     /// Its number, which stays the same for a place.
     pub action: usize,
-    /// Where.
+    /// The node at which it would happen.
     pub node: u32,
-    /// What kind of event it is.
+    /// The kind of the event.
     pub kind: EventKind,
     /// The event in words.
     pub text: String,
@@ -277,7 +277,7 @@ pub struct Enabled {
     pub outcomes: Vec<Outcome>,
 }
 
-/// One way in which an event can go.
+/// An outcome of an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
     /// Its number.
@@ -288,20 +288,20 @@ pub struct Outcome {
     pub child: Option<usize>,
 }
 
-/// What a step would change.
+/// The effects of a step that was not taken.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Preview {
-    /// Where.
+    /// The node of the step.
     pub node: u32,
     /// The state of that node afterwards, row by row, against that before.
     pub rows: Vec<Row>,
     /// The messages that it would send.
     pub sent: Vec<Sent>,
-    /// How the properties would stand.
+    /// The standings of the properties after it.
     pub standings: Vec<Standing>,
 }
 
-/// Where a request has led.
+/// The place to which a request has led.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Moved {
     /// The place.
@@ -310,7 +310,7 @@ pub struct Moved {
     pub line: Vec<usize>,
 }
 
-/// What differs between two places.
+/// The difference of two places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// The number of steps that both share.
@@ -319,7 +319,7 @@ pub struct Difference {
     pub nodes: Vec<NodeDifference>,
 }
 
-/// What differs in the state of a node.
+/// The difference in the state of a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeDifference {
     /// The node.
@@ -366,9 +366,9 @@ pub struct Search {
     pub state: &'static str,
     /// The last line of progress, or the verdict.
     pub text: String,
-    /// What it has found so far.
+    /// The findings so far.
     pub findings: Vec<Finding>,
-    /// How far a search by seeds is.
+    /// The progress of a search by seeds.
     pub seeds: Option<Seeds>,
     /// Of a search that has found nothing: traces with different ends.
     pub representatives: Vec<Finding>,
@@ -377,11 +377,11 @@ pub struct Search {
 /// The seeds of a search by seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Seeds {
-    /// Those that it was asked for.
+    /// The number of requested seeds.
     pub asked: u64,
-    /// Those that are done.
+    /// The number of seeds that are done.
     pub done: u64,
-    /// Those of them that end in a violation.
+    /// The number of those that end in a violation.
     pub violating: u64,
 }
 
@@ -394,7 +394,7 @@ pub struct Finding {
     pub place: usize,
     /// That branch.
     pub line: Vec<usize>,
-    /// Of a search by seeds: how many of them end so. This is the shortest one.
+    /// Of a search by seeds: the number of seeds with this end. This finding is the shortest one.
     pub seeds: Option<u64>,
     /// Remarks on single steps of the branch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -423,7 +423,7 @@ pub struct MapState {
     pub violated: Vec<usize>,
     /// The states of the nodes, a line each.
     pub local: String,
-    /// Where the state has been in this session.
+    /// The place of the state in this session, if it has one.
     pub place: Option<usize>,
 }
 
@@ -434,18 +434,18 @@ pub struct MapEdge {
     pub from: usize,
     /// The state after.
     pub to: usize,
-    /// Where.
+    /// The node of the event.
     pub node: u32,
     /// The event in words.
     pub text: String,
 }
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Refusal {
     /// A lower-case phrase.
     pub error: String,
-    /// What to do about it.
+    /// A remedy.
     pub help: Option<String>,
 }
 

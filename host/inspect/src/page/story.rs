@@ -15,19 +15,19 @@ const LINES_MAX: usize = 100;
 /// Letters of the command that replays a trace.
 const REPLAY_LETTERS_MAX: usize = 4_096;
 
-/// Components that are named.
+/// The maximum number of components that are named.
 const COMPONENTS_MAX: usize = 64;
 
 /// A trace in words.
 #[derive(Clone, Debug, Default)]
 pub struct Story {
-    /// The finding, then what its property reads, line by line; empty if nothing is violated.
+    /// The finding, then the fields that its property reads, line by line; empty if nothing is violated.
     pub verdict: Vec<String>,
     /// The fields that the violated property reads.
     pub reads: Vec<Reads>,
     /// The nodes that have crashed by the end, of a deadlock.
     pub crashed: Vec<u32>,
-    /// What the steps did, in words; that of the beginning first.
+    /// The effects of the steps in words; that of the beginning first.
     pub lines: Vec<Vec<String>>,
     /// Remarks on the steps with these numbers, counted from 1.
     marks: Vec<(usize, MarkKind, String)>,
