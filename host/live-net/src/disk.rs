@@ -20,34 +20,34 @@ pub enum DiskError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the machine says.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// Another process has it.
     #[error("`{}` is in use: another process is this node", .0.display())]
     InUse(PathBuf),
-    /// Something else is in it.
+    /// The file is not of a node.
     #[error("`{}` is no file of a node", .0.display())]
     Foreign(PathBuf),
-    /// It is of another node, or of another plugin.
+    /// The file is of another node, or of another plugin.
     #[error("`{}` is the file of node {} of {}, and this is node {} of {}: give each node the folder with its own file", path.display(), owner.node, owner.plugin, here.node, here.plugin)]
     Other {
         /// The file.
         path: PathBuf,
-        /// Whose it is.
+        /// The owner of the file.
         owner: Box<Owner>,
-        /// Who has opened it.
+        /// The owner that has opened it.
         here: Box<Owner>,
     },
-    /// It was written under another build, or in another cluster.
+    /// The file was written under another build, or in another cluster.
     #[error("`{}` was written by a node with {what}; a node that takes it over reads states that it has not written: start it with `--take-data` if that is right, or with the cluster and the component as they were", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
-        /// What differs.
+        /// The differences.
         what: String,
     },
-    /// There was a file.
+    /// The file is missing, although there was one.
     #[error("`{}` is lost: what the node has acknowledged is not there any more; restore the file, or, to start a node that knows nothing, remove `{}` as well", path.display(), path.with_extension("lock").display())]
     Lost {
         /// The file.
@@ -64,12 +64,12 @@ pub enum DiskError {
     /// Other nodes know this one by another file.
     #[error("`{}` is not the file by which the other nodes know the node: that was lost, and a new one was made in its place; restore it, or start the node with `--rejoin`, as one that knows what is in the file and nothing more", .0.display())]
     OtherDisk(PathBuf),
-    /// Something that was acknowledged is gone.
+    /// A record that was acknowledged is damaged.
     #[error("`{}` is damaged at byte {at}: what the node has acknowledged may be lost; restore the file, or, to start a node that knows nothing, remove it and `{}`", path.display(), path.with_extension("lock").display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where the record begins.
+        /// The offset of the record.
         at: usize,
     },
     /// A record that could not be read back, so nothing that depends on it may leave.
@@ -77,10 +77,10 @@ pub enum DiskError {
     TooLong {
         /// The file.
         path: PathBuf,
-        /// With what the host itself keeps.
+        /// Its length, with the host's own data.
         bytes: usize,
     },
-    /// A write has failed before: nothing is known about the end of the file.
+    /// An earlier write has failed: the end of the file is unknown.
     #[error("`{}`: a write has failed before; start the node again", .0.display())]
     Broken(PathBuf),
 }

@@ -332,7 +332,7 @@ fn a_file_is_taken_over_and_rejoins_by_a_word_each() {
     }
 }
 
-/// What the version before has written is taken, and is the node's own from then on.
+/// A file of the version before is taken over, and belongs to the node from then on.
 #[test]
 fn a_file_of_an_earlier_version_is_taken_over() {
     let (_folder, path) = folder();

@@ -122,7 +122,7 @@ fn common_suffix(old: &[u8], new: &[u8]) -> usize {
     known + equal(old[..old.len() - known].iter().rev(), new[..new.len() - known].iter().rev())
 }
 
-/// How many first bytes are equal.
+/// The length of the common prefix of two sequences.
 fn equal<'b>(old: impl Iterator<Item = &'b u8>, new: impl Iterator<Item = &'b u8>) -> usize {
     old.zip(new).take_while(|(one, other)| one == other).count()
 }

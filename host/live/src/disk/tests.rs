@@ -154,7 +154,7 @@ fn a_write_costs_what_has_changed() {
     assert_eq!(opened(disk.into_files()).1, Some(record(2_000, state(&log, &store))));
 }
 
-/// What moves in a state when its changes are executed is bounded: a value that grows in front of a store moves all of it.
+/// The bytes that changes move in a state are bounded: a value that grows in front of a store moves all of it.
 #[test]
 fn a_file_that_takes_long_to_read_is_replaced() {
     let mut dice = dice(8, 0);
