@@ -7,7 +7,7 @@ use crate::world::input::Input;
 use crate::world::plan::Trouble;
 
 impl<G: Gate> World<'_, G> {
-    /// A clock jumps. The node sees it before, too: a clock that goes back stands still, and how long must not depend on what checkers do.
+    /// A clock jumps. The node reads it before, too: a clock that goes back stands still, for a time that must not depend on checkers.
     pub(super) fn jump(&mut self, trouble: Trouble) -> Result<(), String> {
         self.add_around(Purpose::Jumps, trouble.every, Input::Jump(trouble));
         let node = self.some_node(Purpose::Jumps);

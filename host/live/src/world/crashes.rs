@@ -20,7 +20,7 @@ use crate::world::recorder::Recorder;
 
 /// The maximum number of operations on files in a write, and in a start.
 const OPERATIONS_MAX: u64 = 8;
-/// Bytes from which on a file is replaced: often.
+/// The length in bytes from which a file is replaced: low, so that it happens often.
 const FILE_MAX: u64 = 500;
 
 impl<G: Gate> World<'_, G> {
@@ -56,7 +56,7 @@ impl<G: Gate> World<'_, G> {
         if self.model.is_none_or(|model| model.can_restart(me)) { self.kill(me) } else { Ok(()) }
     }
 
-    /// A process is killed, in the middle of what its disk does.
+    /// Kills a process, in the middle of an operation of its disk.
     pub(super) fn kill(&mut self, me: NodeId) -> Result<(), String> {
         let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
         let Some(running) = self.running(me) else { return Ok(()) };
@@ -70,7 +70,7 @@ impl<G: Gate> World<'_, G> {
         self.end(me, writing)
     }
 
-    /// A process is killed, and its disk is lost: it hears nothing for a while.
+    /// Kills a process, and loses its disk: the node receives nothing for a while.
     pub(super) fn lose(&mut self, trouble: plan::Trouble) -> Result<(), String> {
         self.add_around(Purpose::Disks, trouble.every, Input::Lose(trouble));
         let me = self.some_node(Purpose::Disks);
@@ -205,7 +205,7 @@ impl<G: Gate> World<'_, G> {
         self.execute_outputs(me)
     }
 
-    /// The disk with these files, if something can go wrong with disks, the last record on it, and whether the node rejoins.
+    /// The disk with these files, if disks can fail, the last record on it, and whether the node rejoins.
     fn opened(&mut self, me: NodeId, files: DiskOfWorld, owner: &Owner) -> Result<Opened, String> {
         if !self.plan.tries_disks() {
             return Ok((None, None, false));

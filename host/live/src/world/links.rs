@@ -56,19 +56,19 @@ impl<'w, G: Gate> World<'w, G> {
         }
     }
 
-    /// A node breaks the connection over which a message has come that it does not take.
+    /// A node breaks the connection over which it has received a message that it does not take.
     pub(super) fn break_link(&mut self, model: &dyn Model, me: NodeId, peer: NodeId) -> Result<(), String> {
         let number = u64::from(model.end(me, peer).incarnation);
         match model.breaking(me, peer) {
             Some(Breaking::Here) => self.disconnect(model, me, peer),
             Some(Breaking::Told) => self.take_notice(model, me, peer, number + 1),
             Some(Breaking::There) => {
-                // Nothing has happened at this end, so the model breaks the other one, once its process can do something.
+                // Nothing has happened at this end, so the model breaks the other one, once its process can run.
                 self.connections.refuse(me, peer, number);
                 self.agenda.add(self.now, Input::Sever { node: peer, peer: me, number });
                 Ok(())
             }
-            // The gate breaks none that cannot break, so the handler has failed, which ends the run.
+            // The gate breaks only connections that can break, so the handler has failed, which ends the run.
             None => Ok(()),
         }
     }

@@ -50,7 +50,7 @@ struct Known {
     exported: Option<Vec<u8>>,
 }
 
-/// Where a handler runs: the local state, none before `init`; its event, none for the first `init`; and the place among the outcomes.
+/// The place of a handler: the local state, none before `init`; its event, none for the first `init`; and the index of the outcome.
 type Place = (NodeId, Option<LocalStateId>, Option<Trigger>, u32);
 
 /// The effects of a handler, and its fault.
@@ -142,7 +142,7 @@ impl<'l> Memory<'l> {
         self.starts.get(&node)?.get(outcome as usize)
     }
 
-    /// The steps of the model that have happened since, each with its node; a restart that changes nothing is none.
+    /// The steps of the model that have happened since, each with its node; a restart that changes nothing is no step.
     pub fn path(&self) -> &[(NodeId, Taken)] {
         &self.path
     }
@@ -204,7 +204,7 @@ impl<'l> Memory<'l> {
         present.filter(|present| Arc::ptr_eq(protocol(*present), protocol(captured))).unwrap_or(captured)
     }
 
-    /// Remembers why the host cannot continue, which the machine says when it is asked.
+    /// Remembers why the host cannot continue, for the machine to report.
     fn told<T>(&mut self, result: Result<T, MachineError>) -> Result<T, Fault> {
         result.map_err(|error| {
             let fault = Fault::new(host_model::contract::FaultKind::Trap, error.to_string());
@@ -263,7 +263,7 @@ impl<'l> Memory<'l> {
         })
     }
 
-    /// The step of the model that a handler of a node is, from a local state, or without one at the first start; `is_start` says whether it
+    /// The step of the model for a handler of a node, from a local state, or without one at the first start; `is_start` says whether it
     /// is `init`. None of a restart that changes nothing, which is no step.
     ///
     /// # Errors
@@ -355,7 +355,7 @@ impl<'l> Memory<'l> {
     }
 }
 
-/// The machine of one start of a node: it looks handlers up, and executes those alone that are new.
+/// The machine of one start of a node: it looks handlers up, and executes only new ones.
 pub struct Memo<'m, 'l> {
     memory: &'m Mutex<Memory<'l>>,
     node: NodeId,

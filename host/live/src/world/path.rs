@@ -74,9 +74,9 @@ fn unheard(node: NodeId, peer: NodeId) -> Known {
 }
 
 impl History {
-    /// The events as a trace of the model, for a cluster of this size in which links have an order or not: where it begins, and its steps,
-    /// each with the state that it leads to, where it leads to one. None if the model has another order of events that
-    /// do not depend on each other: a message waited for the disk of its node while a connection broke over which nothing had travelled, and
+    /// The events as a trace of the model, for a cluster of this size in which links have an order or not: the beginning, and the steps,
+    /// each with the state that it leads to, if any. None if the model has another order of events that
+    /// do not depend on each other: a message waited for its node's disk while a connection broke over which nothing had travelled, and
     /// comes over the next one; or a node has sent something over the next one before the other end, which was paused, has found the break.
     pub fn trace(&self, nodes: u32, is_ordered: bool) -> Option<(Origin, Vec<Known>)> {
         let mut first = vec![None; nodes as usize];

@@ -114,9 +114,9 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok(run.verdicts.finish(seed, end, at, run.counts, &run.log))
     }
 
-    /// A run with a checker for each node, and what these have predicted first. Where nothing is kept from happening, the run is that of the
-    /// [control](Part::Control); and where they only observe, the one without them, as long as no node starts again: a snapshot tells nodes
-    /// of each other's starts.
+    /// A run with a checker for each node, and the first predictions. A run in which no event is prevented equals the
+    /// [control](Part::Control); and where checkers only observe, the run without them, as long as no node starts again: a snapshot tells
+    /// nodes of each other's starts.
     ///
     /// # Determinism duty
     ///
@@ -131,7 +131,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok(Ran { finished, watched, firsts: noted.firsts, unusable: noted.unusable })
     }
 
-    /// A run to its end.
+    /// Executes a run to its end.
     fn over(&self, seed: u64) -> Result<Over, MachineError> {
         let mut run = Run::new(&self.memory(), &self.conditions);
         if let Some(over) = self.fail()? {
@@ -165,7 +165,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok((run.over(&world, end), watched, noted))
     }
 
-    /// The run that is over where it begins, if a node has failed there.
+    /// The run that ends at its beginning, if a node has failed there.
     fn fail(&self) -> Result<Option<Over>, MachineError> {
         let Some(start) = self.failing else { return Ok(None) };
         let mut run = Run::new(&self.memory(), &self.conditions);
@@ -356,7 +356,7 @@ impl Run {
         self.verdicts.is_violated() || self.counts.events >= self.events_max
     }
 
-    /// Takes the steps that the world has taken since, and judges the state after each.
+    /// Follows the latest steps of the world, and judges the state after each.
     fn follow(&mut self, memory: &mut Memory<'_>, now: Time) -> Result<(), MachineError> {
         while !self.is_over() {
             let Some((node, taken)) = memory.path().get(self.seen).copied() else { break };
@@ -374,7 +374,7 @@ impl Run {
         }
     }
 
-    /// A node has started. The run begins when all have: they do in their order, before anything else.
+    /// A node has started. The run begins when all have: they start in order, before any other event.
     fn begin(&mut self, memory: &mut Memory<'_>, node: NodeId, taken: Taken, now: Time) -> Result<(), MachineError> {
         let outcome = memory.started(node, taken.outcome);
         self.choices.push(outcome.map_or_else(Vec::new, |outcome| outcome.choices.to_vec()));

@@ -12,7 +12,7 @@ use super::{seeds, traces};
 use crate::gate::Open;
 use crate::world::{Plan, World};
 
-/// Node 0 asks the others all the time, and these say nothing but answers.
+/// Node 0 asks the others all the time, and these only answer.
 fn asking() -> Toy {
     (1..3).fold(Toy::new(3).of_kind(0, LocalKind::Timer), |toy, node| {
         toy.rule(0, 0, ToyTrigger::Local(0), 0, &[(node, 1)]).rule(node, 0, ToyTrigger::Message(0, 1), 0, &[(0, 2)])

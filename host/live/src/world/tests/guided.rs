@@ -1,4 +1,4 @@
-//! Nodes that their checkers steer while everything goes wrong: what has happened is still a trace of the model.
+//! Nodes that their checkers steer under all faults: the history is still a trace of the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
     settings.bandwidth = (seed / 2).is_multiple_of(2).then_some(2_000);
     let breaks = (is_ordered && seed.is_multiple_of(2)).then_some(Duration::from_millis(300));
     let plan = Plan { settings, snapshots: None, breaks, ..plan };
-    // Where connections break instead of messages, they can in the model.
+    // Where connections break in place of messages, they can break in the model.
     let faults = Faults { resets: u32::from(is_ordered), ..Faults::default() };
     let scenario = Scenario { network, faults, ..Scenario::new(nodes) };
     let limits = Limits {

@@ -1,4 +1,4 @@
-//! Runs of nodes with checkers over links with an order, while processes are killed, connections break in place of messages, and scripts cut
+//! Runs of nodes with checkers over ordered links, while processes are killed, connections break in place of messages, and scripts cut
 //! nodes off: each is an execution of the model.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn linked(seed: u64) -> Asked {
         _ => Toy::random_busy(seed, 3).with_random_draws(seed),
     };
     let toy = if seed.is_multiple_of(7) { toy.with_random_traps(seed) } else { toy };
-    // Where local events cannot wait, messages alone can be kept from happening.
+    // If local events cannot wait, only messages can be prevented.
     let waits = seed % 4 == 1;
     let toy = if waits { toy.of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application) } else { toy };
     asked.toy = Arc::new(toy);
@@ -50,7 +50,7 @@ fn linked(seed: u64) -> Asked {
     asked
 }
 
-/// On random systems: each step of each run is one that the model can take, whatever its checkers keep from happening. A run that is only
+/// On random systems: each step of each run is one that the model can take, whatever its checkers prevent. A run that is only
 /// observed is the one without checkers, although nodes are killed: a connection that the model keeps takes messages to any start.
 #[test]
 fn each_run_with_checkers_over_connections_is_one_of_the_model() {

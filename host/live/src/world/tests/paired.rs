@@ -1,4 +1,4 @@
-//! Runs of nodes with checkers, and what rarely goes together: scripts that reset and lose, walks, handlers that trap, a stop in the middle.
+//! Runs of nodes with checkers and rare combinations: scripts that reset and lose, walks, handlers that trap, a stop in the middle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,8 +58,8 @@ impl Stop for After {
     }
 }
 
-/// A run has a result only without a stop, wherever that comes, and what its checkers had explored by then is none for later runs: they
-/// are what they would be without.
+/// A run has a result only without a stop, wherever that happens. Explorations that were stopped do not affect later runs: these
+/// are as they would be without the stop.
 #[test]
 fn what_was_explored_until_a_stop_is_not_kept() {
     let mut stopped = 0;

@@ -44,7 +44,7 @@ fn runs_of_nodes(
     })
 }
 
-/// Does something with the nodes of a toy and its local transition system.
+/// Calls a function with the nodes of a toy and its local transition system.
 fn with_runtime<R>(
     toy: &Toy,
     scenario: &Scenario,
@@ -58,8 +58,8 @@ fn with_runtime<R>(
     })
 }
 
-/// Machines without memo and snapshots take each step of a path, and reach the same states. The steps, and how many messages are in flight
-/// at the end.
+/// Machines without memo and snapshots take each step of a path, and reach the same states. Returns the steps, and the number of messages
+/// in flight at the end.
 pub(super) fn replay(
     (factory, scenario): (&Arc<Toy>, &Scenario),
     stepper: &mut Stepper<'_>,
@@ -83,8 +83,8 @@ pub(super) fn replay(
     (steps, in_flight)
 }
 
-/// The runs with these seeds: machines without memo and snapshots can take each step where it happens, and reach the same states. Where
-/// links have an order and nothing is going to happen, nothing is in flight any more.
+/// The runs with these seeds: machines without memo and snapshots can take each step where it happens, and reach the same states. On
+/// ordered links, a run that ends because no input is left has no message in flight.
 fn replayed(
     toy: &Toy,
     scenario: &Scenario,
@@ -115,8 +115,8 @@ fn troubles(seed: u64) -> Troubles {
     Troubles { down, cuts: trouble(0, 100, 2_000), pauses: trouble(1, 100, 2_000), jumps: trouble(2, 1, 60_000) }
 }
 
-/// On random systems, whatever goes wrong, by scripts as well: a run depends on its seed alone, and what is found replays. A handler that
-/// fails ends a run, one of a start as well.
+/// On random systems, under any fault and by scripts as well: a run depends on its seed alone, and its findings replay. A handler that
+/// fails ends a run, also one of a start.
 #[test]
 fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
     let (mut ends, mut faults, mut violated) = (BTreeSet::new(), 0, 0);
@@ -140,7 +140,7 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
             time: Duration::from_secs(20),
             ..rough(&scenario)
         };
-        // Where nothing comes again and again, a run may end because nothing can happen.
+        // Without recurring events, a run may end because nothing can happen.
         let is_calm = seed.is_multiple_of(6);
         let partitions = conditions.partitions.filter(|_| !is_calm);
         let troubles = if is_calm { Troubles::default() } else { troubles(seed) };
@@ -173,7 +173,7 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
     assert!([delivered, lost, local, resets, partitions].iter().all(|count| *count > 30), "{all:?}");
 }
 
-/// Over links with an order, whatever goes wrong while processes are killed: each step of each run is one that the model can take there.
+/// Over ordered links, under any fault while processes are killed: each step of each run is one that the model can take there.
 /// Nodes hear of broken connections, and some of their messages are lost with them.
 #[test]
 fn each_run_over_connections_is_one_of_the_model() {
@@ -190,7 +190,7 @@ fn each_run_over_connections_is_one_of_the_model() {
             _ => Toy::random_busy(seed, 3).with_random_draws(seed),
         };
         let scenario = scenario(3, Network::Ordered, if seed % 5 == 0 { 2 } else { Faults::MAX });
-        // Where nothing comes again and again, a run may end because nothing can happen.
+        // Without recurring events, a run may end because nothing can happen.
         let is_calm = seed % 12 == 0;
         let partitions = (seed % 3 == 0 && !is_calm).then_some(PARTITIONS);
         let loopback = (seed % 7 == 0).then_some(Range::milliseconds(1, 20));
@@ -268,7 +268,7 @@ fn runs_of_nodes_are_distributed_like_runs_of_the_model() {
     assert!(compared > 25, "{compared} of 42 means vary");
 }
 
-/// Phases of a script do the same to nodes as to the model.
+/// Phases of a script have the same effects on nodes as on the model.
 #[test]
 fn scripts_do_the_same_to_nodes() {
     scripts::check_cuts_and_losses(scripted_nodes);

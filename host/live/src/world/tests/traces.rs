@@ -1,4 +1,4 @@
-//! Worlds of random toys: whatever goes wrong, what has happened is a trace of the model, on which it replays state by state.
+//! Worlds of random toys: under any fault, the history is a trace of the model, on which it replays state by state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
     Arc::new(toy.with_random_durable(seed))
 }
 
-/// The scenario in which what has happened is possible: as many resets as there were starts, and as many breaks as events at most.
+/// The scenario in which the history is possible: the resets of the node with the most, and on ordered links as many breaks as events.
 fn scenario(history: &History, plan: &Plan) -> Scenario {
     let resets = (0..plan.nodes).map(|node| history.resets(node)).max().unwrap_or(0);
     let network = plan.settings.network;
@@ -38,7 +38,7 @@ fn scenario(history: &History, plan: &Plan) -> Scenario {
     Scenario { network, faults: Faults { resets, breaks, ..Faults::default() }, ..Scenario::new(plan.nodes) }
 }
 
-/// Replays what has happened; how many steps there are, and how many violations a confirmed trace leads to. `before` hears of each step.
+/// Replays the history. Returns the number of steps, and of violations to which a confirmed trace leads. `before` receives each step.
 pub(super) fn replay(
     (history, plan): (&History, &Plan),
     factory: &dyn MachineFactory,

@@ -1,4 +1,4 @@
-//! Runs of nodes with checkers: those that observe change nothing, and what those do that steer is an execution of the model.
+//! Runs of nodes with checkers: those that observe change nothing, and a steered run is an execution of the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ pub(super) fn asked(seed: u64) -> Asked {
     Asked { toy: Arc::new(toy), scenario, conditions, troubles, script, profile }
 }
 
-/// A run that nothing watches, one that is observed, one that is the control of the last one, and that, which is steered; each twice.
+/// Compares a run without checkers, an observed run, the control run of a steered one, and the steered one; each twice.
 pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
     let Asked { toy, scenario, conditions, troubles, script, profile } = asked;
     let lts = Lts::new(toy, scenario.clone()).expect("it is native");
@@ -102,7 +102,7 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
         let Watched { filtered, immediate, foreseen, .. } = watched;
         let kept = filtered + immediate + foreseen;
         assert!(part == Part::Steer || kept == 0, "{what}: {watched:?}");
-        // Snapshots tell nodes of each other's starts, and what is for a former one is dropped, but over connections.
+        // Snapshots tell nodes of each other's starts, and messages for a former start are dropped, except over connections.
         let restarts = scenario.network == Network::Unordered
             && (conditions.churn.is_some() || script.iter().any(|phase| !phase.resets.is_empty()));
         if kept == 0 && (!restarts || part == Part::Steer) {
