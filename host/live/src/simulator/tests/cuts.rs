@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 use super::*;
 use crate::simulator::cut::{Cut, History};
 
-/// A step of an execution: who, what it takes, where it stands then, what it sends.
+/// A step of an execution: its node, the messages that it takes, the state after it, and the messages that it sends.
 struct Taken {
     node: NodeId,
     taken: Option<MessageId>,
@@ -16,7 +16,7 @@ struct Taken {
     sent: Vec<MessageId>,
 }
 
-/// Where some node has last reached each node: after this many steps; nowhere yet if there is no number.
+/// The number of steps after which some node last reached each node; none if it never did.
 type Until = [Option<usize>];
 
 /// Something that can happen in a global state of nodes that continue, and its result.
@@ -34,7 +34,7 @@ fn some_step(stepper: &mut Stepper<'_>, at: &Start, dice: &mut Dice) -> Option<(
         let (node, trigger) = enabled.swap_remove(dice.below(enabled.len() as u32) as usize);
         let row = stepper.step(at.locals[node as usize], trigger).expect("it is native");
         let outcomes = stepper.outcomes(row);
-        // A fault that changes nothing has none.
+        // A fault that changes nothing has no outcome.
         if !outcomes.is_empty() {
             let index = dice.below(outcomes.len() as u32);
             let outcome = &outcomes[index as usize];

@@ -1,4 +1,4 @@
-//! A run compared with what fresh machines, without memo, snapshots and checkers, make of its steps.
+//! A run compared with the replay of its steps by fresh machines, without memo, snapshots and checkers.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(super) struct Asked<'a> {
     pub(super) profile: Profile,
 }
 
-/// A run as it was and as a replay has it.
+/// A run, and its replay.
 pub(super) struct Compared {
     pub(super) end: End,
     pub(super) path: Vec<Step>,
@@ -57,7 +57,7 @@ struct Replayed {
     in_flight: InFlight,
 }
 
-/// Replays a path; each step has to be possible where it happens; `times` are those of its steps, and that of the end.
+/// Replays a path, whose steps must be enabled where they happen; `times` are those of its steps, and of the end.
 fn replayed(
     stepper: &mut Stepper<'_>,
     Asked { toy, scenario, .. }: Asked<'_>,
