@@ -112,12 +112,12 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Opens the file of a node, and makes it if there is none. Also returns the durable state; none at the first start.
+    /// Opens the file of a node, or creates it. Also returns the durable state; none at the first start.
     ///
     /// # Errors
     ///
-    /// The file is of another node, damaged, lost, in use, or not to be read and written; or it was written under another build or in another
-    /// cluster, or older than what other nodes know, unless that is to be taken.
+    /// The file is of another node, damaged, lost, in use, or cannot be read and written; or `ways` does not allow that it is from another
+    /// build or cluster, or older than what other nodes know.
     pub fn open(path: &Path, owner: &Owner, ways: Ways) -> Result<(Self, Option<Record>), DiskError> {
         let files = Folder { path: path.to_owned(), lock: lock(path)?, file: None };
         let opened = host_live::disk::Disk::open(files, owner, ways);
@@ -125,8 +125,8 @@ impl Disk {
         Ok((Self { path: path.to_owned(), owner: owner.clone(), disk }, last))
     }
 
-    /// Notes that other nodes know this start of the node, and if the disk is not the default one, know the node by this disk. A node with an
-    /// older file does not start again, unless its [`Ways`] allow it.
+    /// Notes that other nodes know this start of the node, and by which disk they know it, if the disk is not the default one. A node with
+    /// an older file does not start again, unless its [`Ways`] allow it.
     ///
     /// # Errors
     ///

@@ -191,7 +191,7 @@ impl Engine<'_> {
     }
 }
 
-/// The standings of a property at all nodes as one letter: the worst of them. A `sometimes` property is reached where one node has reached it.
+/// The standings of a property at all nodes as one letter: the worst of them. A `sometimes` property is reached if one node reached it.
 fn letter_of_all<'s>(standings: impl Iterator<Item = &'s Stood>) -> char {
     let rank = |letter: &char| "hnruov".find(*letter);
     standings.map(letter).max_by_key(rank).unwrap_or('h')

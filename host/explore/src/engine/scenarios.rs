@@ -1,5 +1,5 @@
-//! A moment as a test for `host test`: a scenario with the trace to it as prefix, which expects the violation. A broken promise or a deadlock,
-//! which no single state shows, is tested by its trace.
+//! A moment as a test for `host test`: a scenario with the trace to it as prefix, which expects the violation. A broken promise or a
+//! deadlock, which no single state shows, is tested by its trace.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,8 @@ impl Engine<'_> {
 }
 
 impl Engine<'_> {
-    /// The cluster with components in place of the folders of plugins: `host test` builds no plugin that a scenario elsewhere names. The plugin
-    /// that the scenario lies in needs no name.
+    /// The cluster with components in place of the folders of plugins: `host test` builds no plugin that a scenario elsewhere names. The
+    /// plugin of the scenario's own folder needs no name.
     fn as_built(&self, scenario: &Path) -> ClusterSpec {
         let (cluster, mut spec) = (self.explored.cluster, self.explored.spec.cluster.clone());
         let loaded = || std::iter::once(&cluster.plugin).chain(cluster.components.loaded());
