@@ -158,7 +158,7 @@ impl<'l> Memory<'l> {
         let choices = happened.choices;
         let answer = |index: usize| choices.get(index).map_or(0, |choice| choice.picked);
         let from = self.present.get(&node).copied();
-        // The handler that has run last is the one that has happened, unless the node continues where it was with what has gone wrong since.
+        // The last handler is the one of this event, unless faults have changed the local state of the node since.
         let latest = self.latest.take().filter(|(of, before, _)| (*of, *before) == (node, from));
         let taken = match latest {
             Some((_, _, taken)) => Ok(Some(taken)),
@@ -196,8 +196,8 @@ impl<'l> Memory<'l> {
         self.stepper.state(*present).faults.contains(&Trigger::from(FaultEvent::restart()))
     }
 
-    /// A local state with what has gone wrong at its node by now, if that is in it: an event can change that alone, and then the node
-    /// continues with what it captured before.
+    /// A captured local state with the present faults of its node, if the protocol state is the same: an event can change the faults
+    /// alone, and then the node continues with its earlier capture.
     fn by_now(&self, node: NodeId, captured: LocalStateId) -> LocalStateId {
         let protocol = |local| &self.stepper.state(local).protocol;
         let present = self.present.get(&node).copied();
