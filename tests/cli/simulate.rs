@@ -269,7 +269,7 @@ fn what_is_predicted_after_the_first_violation_comes_too_late() {
     );
 }
 
-/// What a checker predicts first is a trace that begins in what it knew then: fresh instances replay it. Nothing is predicted where
+/// The first prediction of a checker is a trace that begins in what it knew then: fresh instances replay it. Nothing is predicted where
 /// nothing is wrong.
 #[test]
 fn the_first_prediction_is_a_trace_like_any_other() {
@@ -415,7 +415,7 @@ fn scripts_that_are_none_are_refused() {
     place.host(&["simulate", bundled("paxos"), "--script", "nothing.toml"]).exits(151).says(&["cannot read"]);
 }
 
-/// What a run has done, by its digest and its counts, and what checkers said of it; without where it was kept.
+/// A run by its digest, its counts and the results of its checkers; without where it was kept.
 fn done(place: &Place, options: &[&str], cluster: &[&str]) -> Value {
     let words = [bundled("paxos"), "--time", "2m", "--seed", "1", "--runs", "3", "--json"];
     let said = json(place, &[&words, options, &["--", "--set", "proposers=2"], cluster].concat());

@@ -12,7 +12,7 @@ const DELAYS: [&str; 24] = [
     "so", "that", "there", "what", "when", "where", "who", "with", "without",
 ];
 
-/// What is wrong with a changelog: versions with more lines than `lines_max`, long bullets and lines, delayed beginnings.
+/// The defects of a changelog: versions with more lines than `lines_max`, long bullets and lines, delayed beginnings.
 pub fn wrong_versions(changelog: &str, lines_max: usize) -> Vec<String> {
     let mut findings = Vec::new();
     for version in changelog.split("\n## ").skip(1) {

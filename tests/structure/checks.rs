@@ -10,7 +10,7 @@ use crate::tree::Package;
 pub struct Rule {
     /// The package.
     pub package: &'static str,
-    /// What it may depend on, and does.
+    /// The packages that it may depend on, and does.
     pub on: &'static [&'static str],
 }
 
@@ -58,7 +58,7 @@ pub fn users_of(crate_name: &str, packages: &[Package], allowed: &[&str]) -> Vec
     users.map(|package| format!("{} must not depend on {crate_name}", package.name)).collect()
 }
 
-/// What the packages of this name depend on besides what is allowed.
+/// The dependencies of the packages of this name that are not allowed.
 pub fn beyond(packages: &[Package], names: &[&str], allowed: &[&str]) -> Vec<String> {
     let checked = packages.iter().filter(|package| names.contains(&package.name.as_str()));
     let all = checked.flat_map(|package| package.dependencies.iter().map(|dependency| (&package.name, dependency)));
@@ -108,7 +108,7 @@ pub fn has_unsafe(source: &str) -> bool {
     without_comments(source).split(|letter| !is_of_word(letter)).any(|word| word == keyword)
 }
 
-/// What to say about a file with more lines than that.
+/// The finding for a file with more lines than that.
 pub fn too_long(path: &str, source: &str, lines_max: usize) -> Option<String> {
     let lines = source.lines().count();
     (lines > lines_max).then(|| format!("{path} has {lines} lines, more than {lines_max}: split it by what it knows"))
@@ -195,7 +195,7 @@ pub fn missing_parts(folder: &str, files: &[&str], has_tests: bool) -> Vec<Strin
     missing.map(|(part, _)| format!("{folder} has not {part}; plugins/template shows what a plugin has")).collect()
 }
 
-/// What the README of a plugin in another language lacks: the commands that build it, run it and find its bug.
+/// The gaps in the README of a plugin in another language: the commands that build it, run it and find its bug.
 pub fn missing_commands(folder: &str, readme: &str) -> Vec<String> {
     let commands = ["host build", "host run"].map(|command| format!("{command} {folder}\n")).into_iter();
     let commands = commands.chain([format!("host run {folder} --set bug=")]);
@@ -212,7 +212,7 @@ pub fn first_sentence(readme: &str) -> String {
     }
 }
 
-/// How the rows of the first table under a heading differ from those expected, whatever their order.
+/// The differences between the rows of the first table under a heading and those expected, whatever their order.
 pub fn wrong_rows(document: &str, heading: &str, expected: &[String]) -> Vec<String> {
     let rows = rows(document, heading);
     let missing = expected.iter().filter(|row| !rows.contains(&row.as_str()));
@@ -245,7 +245,7 @@ pub fn rows_without_tests(document: &str, heading: &str, sources: &[String]) -> 
     if rows.is_empty() { vec![format!("no table under `## {heading}`")] } else { missing }
 }
 
-/// How the tables of modules, which stand at the top of the files that declare them, differ from the files in the folders.
+/// The differences between the tables of modules, at the top of the files that declare them, and the files in the folders.
 ///
 /// A table begins with `//! | module |`. Roots of crates need no row.
 pub fn wrong_module_tables(sources: &[(String, String)]) -> Vec<String> {
@@ -327,7 +327,7 @@ pub fn dead_links(path: &str, document: &str, files: &[String], read: impl Fn(&s
     findings
 }
 
-/// What links to the headings of a Markdown document end with.
+/// The anchors of the headings of a Markdown document.
 fn anchors(document: &str) -> Vec<String> {
     let headings = document
         .lines()
@@ -349,7 +349,7 @@ pub fn strategy_docs(source: &str) -> Vec<String> {
         .collect()
 }
 
-/// What the documentation of a strategy does not speak of.
+/// The facts that the documentation of a strategy does not mention.
 pub fn missing_words(path: &str, doc: &str) -> Vec<String> {
     let doc = doc.to_lowercase();
     let wanted: [&[&str]; 5] = [&["guarantee"], &["complete"], &["explores"], &["honours", "limits"], &["source"]];

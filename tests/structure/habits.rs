@@ -27,7 +27,7 @@ fn files_are_short() {
 const TRANSLATED_IN_DOCUMENTS_MAX: usize = 6;
 const TRANSLATED_IN_SOURCES_MAX: usize = 35;
 const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 5;
-const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 310;
+const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 46;
 const EXPECTS_MAX: usize = 238;
 
 /// Whether a source is for tests alone.

@@ -1,4 +1,4 @@
-//! How the files of a crate import each other, and how long their functions are.
+//! The imports between the files of a crate, and the lengths of their functions.
 //!
 //! Names are resolved to files: a path that begins with `crate`, `super`, `self` or a module declared in the same file leads to the
 //! module with the longest name that it begins with. Tests inside of a file are left out, and what a module takes from those inside of

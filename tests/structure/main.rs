@@ -129,7 +129,7 @@ fn only_the_sandbox_names_wasmtime() {
 /// Crates that parse options, read keys or catch signals.
 const TERMINALS: [&str; 7] = ["clap", "console", "crossterm", "nix", "rustyline", "signal-hook", "termion"];
 
-/// What runs a specification can be a command line, an explorer in a browser, or a service.
+/// A specification can be run by a command line, an explorer in a browser, or a service.
 #[test]
 fn a_session_knows_no_option_parser_and_no_terminal() {
     let packages = packages();
@@ -220,7 +220,7 @@ fn diffs_in_documents_give_structs_all_fields() {
     none(documents.flat_map(|path| prose::wrong_literals(&path, &read(&path), fields)).collect::<Vec<_>>());
 }
 
-/// What the compiler would say first of lines that are no longer compiled.
+/// The first error that the compiler would report about lines that are no longer compiled.
 #[test]
 fn diffs_in_documents_use_what_is_there() {
     let sources: Vec<(String, String)> = sources().collect();

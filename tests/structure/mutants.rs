@@ -18,7 +18,7 @@ pub struct Mutant {
     pub package: &'static str,
     /// The names of the tests, functions of that package: each must fail.
     pub tests: &'static [&'static str],
-    /// What each of them prints when it fails: it must notice this mistake and not stumble over another thing.
+    /// The output of each of them when it fails: it must notice this mistake and not stumble over another thing.
     pub says: &'static str,
 }
 
@@ -68,10 +68,10 @@ const fn of_live(
 /// A cluster snapshot that is not consistent with what has happened.
 const INCONSISTENT: (&[&str], &str) = (&["snapshots_are_consistent_with_what_has_happened"], "snapshot");
 
-/// What nodes do under faults is a path of the model.
+/// The steps of nodes under faults are a path of the model.
 const TRACE: &[&str] = &["whatever_goes_wrong_is_a_trace_of_the_model"];
 
-/// What nodes with connections do is a path of the model, without a loss.
+/// The steps of nodes with connections are a path of the model, without a loss.
 const CONNECTED: &[&str] = &["nothing_is_lost_over_a_connection"];
 
 const LOST_DISKS: &[&str] = &["a_node_that_lost_its_disk_is_not_taken_whatever_the_number_of_its_starts"];
@@ -364,7 +364,7 @@ pub const MUTANTS: &[Mutant] = &[
     ),
 ];
 
-/// What keeps a mistake from being made: its place is not there, or there twice, or it changes nothing.
+/// The reason why a mistake cannot be made: its place is not there, or there twice, or it changes nothing.
 pub fn misplaced(mutant: &Mutant, source: &str) -> Option<String> {
     let times = source.matches(mutant.from).count();
     let Mutant { what, file, .. } = mutant;

@@ -36,7 +36,7 @@ fn labels(recording: &Recording) -> Vec<Label> {
     let arrows = graph::arrows(recording);
     let mut labels: Vec<Label> = Vec::with_capacity(recording.steps.len());
     for (number, step) in (1..).zip(&recording.trace.steps).take(recording.steps.len()) {
-        // What a broken connection takes along is no cause of the step.
+        // Messages lost with a broken connection are no cause of the step.
         let is_loss = matches!(step.event, TraceEvent::Lose { .. });
         let is_end = |fate: Fate| fate == Fate::Delivered(number) || (is_loss && fate == Fate::Lost(number));
         let causes = arrows.iter().filter(|arrow| is_end(arrow.fate)).map(|arrow| {

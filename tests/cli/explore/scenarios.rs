@@ -128,7 +128,7 @@ fn a_broken_promise_becomes_a_test_that_runs_from_anywhere() {
     assert!(refused.out.contains("would have to be built"), "{refused:?}");
 }
 
-/// What is explored from the folder of a plugin is tested from there and from elsewhere; among the scenarios of the plugin it is one of them.
+/// A scenario saved from the folder of a plugin is tested from there and from elsewhere; among the scenarios of the plugin it is one of them.
 #[test]
 fn a_scenario_of_a_folder_runs_where_it_was_saved_and_elsewhere() {
     let place = crate::cli::Place::new();

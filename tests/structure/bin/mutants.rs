@@ -11,11 +11,11 @@ use std::process::{Command, ExitCode};
 use host_structure::mutants::{MUTANTS, Mutant, misplaced};
 use host_structure::tree::{files, root};
 
-/// What a run of a test ends with.
+/// The end of a run of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
     Passed,
-    /// What was printed.
+    /// The output.
     Failed(String),
     /// It did not run: what was printed.
     NotRun(String),

@@ -34,7 +34,7 @@ macro_rules! aspects {
                 symmetry: Symmetry,
                 /// Whether a node is done.
                 completion: Completion,
-                /// How long local events take where the protocol runs.
+                /// The durations of local events where the protocol runs.
                 timing: Timing,
                 /// Requests of clients where the protocol runs.
                 clients: Clients,
@@ -46,7 +46,7 @@ macro_rules! aspects {
                 transfer: Transfer,
                 /// A start of its own for evaluating properties, and nodes that properties do not read.
                 judging: Judging,
-                /// What it hears of the search.
+                /// The events of the search that it is notified of.
                 listening: Listening,
                 /// Lines of text that handlers write.
                 logging: Logging,
@@ -103,14 +103,14 @@ pub trait Views {
 
 /// See [`AspectName::Names`].
 pub trait Names {
-    /// What people call the node, as the protocol says it: not trusted, see [`NodeNames`](crate::scenario::NodeNames). `None` if
+    /// The name of the node for people, as the protocol says it: not trusted, see [`NodeNames`](crate::scenario::NodeNames). `None` if
     /// it says nothing. Works in any state after `init`.
     fn node_name(&mut self) -> Result<Option<String>, Fault>;
 }
 
 /// See [`AspectName::Events`].
 pub trait Events {
-    /// What a local event is about, as JSON; `None` if the protocol does not describe it. Works in the state before `init`.
+    /// The subject of a local event, as JSON; `None` if the protocol does not describe it. Works in the state before `init`.
     fn describe_local(&mut self, event: &LocalEvent) -> Result<Option<String>, Fault>;
 }
 
@@ -125,7 +125,7 @@ pub trait Quorums {
     /// Whether this node ever takes messages together: a matter of the configuration. Works in any state after `init`.
     fn takes_quorums(&mut self) -> Result<bool, Fault>;
 
-    /// How this node takes a message in this state. Asked only if it [takes quorums](Self::takes_quorums).
+    /// The way in which this node takes a message in this state. Asked only if it [takes quorums](Self::takes_quorums).
     fn role(&mut self, src: NodeId, payload: &[u8]) -> Result<Role<Quorum>, Fault>;
 }
 
@@ -150,7 +150,7 @@ pub trait Completion {
 
 /// See [`AspectName::Timing`].
 pub trait Timing {
-    /// How long it takes from when a local event of this state can happen until it does; `None` if the protocol does not say so.
+    /// The time from when a local event of this state can happen until it does; `None` if the protocol does not say so.
     fn duration(&mut self, event: &LocalEvent) -> Result<Option<Span>, Fault>;
 }
 

@@ -4,7 +4,7 @@ use crate::contract::stop::Stopped;
 
 /// Why a machine does not continue although the guest did nothing wrong.
 ///
-/// Whatever executes a handler can end with it, so functions whose only errors these are do not repeat it. Nothing is half
+/// Every function that executes a handler can end with it, so functions without other errors do not repeat it. Nothing is half
 /// done afterwards: what was interned before the error stays valid, and what was asked for can be asked for again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MachineError {

@@ -1,4 +1,4 @@
-//! What a machine takes and returns: inputs and effects of handlers, properties, snapshots.
+//! The inputs and results of a machine: inputs and effects of handlers, properties, snapshots.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ pub struct Property {
 pub struct Choice {
     /// The answer; smaller than `alternatives`.
     pub picked: u32,
-    /// How many answers there were; at least 1.
+    /// The number of answers; at least 1.
     pub alternatives: u32,
     /// The destination if the question was about a message. There are two answers then: 0, it is taken; 1, it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ impl Choice {
     }
 }
 
-/// How likely an outcome is in a random walk: the product over the handler's choices of the share that the answer has.
+/// The weight of an outcome in a random walk: the product over the handler's choices of the share that the answer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Likelihood(u64);
 
@@ -109,11 +109,11 @@ impl Default for Likelihood {
 pub struct Quorum {
     /// Its name, for people.
     pub name: String,
-    /// How many messages; at least 1.
+    /// The number of messages; at least 1.
     pub size: u32,
 }
 
-/// How a node takes a message in some local state; `Q` says which quorum.
+/// The way in which a node takes a message in some local state; `Q` says which quorum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role<Q> {
     /// By itself.
@@ -168,13 +168,13 @@ pub struct Effects {
     pub sent: Vec<Envelope>,
     /// The calls of `choose`, `choose-weighted` and `can-send` in order.
     pub choices: Vec<Choice>,
-    /// How likely these answers are in a random walk.
+    /// The weight of these answers in a random walk.
     pub likelihood: Likelihood,
     /// Which of them were drawn by weights.
     pub draws: Draws,
     /// The lines given to `log` in order; empty unless the machine was asked to keep them.
     pub log: Vec<String>,
-    /// What matters only where the protocol runs.
+    /// Facts that matter only where the protocol runs.
     pub aside: Aside,
     /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.
     pub is_declined: bool,
@@ -208,7 +208,7 @@ pub struct StateOwner<'c> {
     pub config: &'c str,
 }
 
-/// A captured local state, shared and immutable. What the words mean is up to the machine that made it; it and its
+/// A captured local state, shared and immutable. The machine that made it defines the meaning of the words; it and its
 /// siblings from the same factory can restore it.
 #[derive(Clone)]
 pub struct Snapshot(Arc<[u64]>);

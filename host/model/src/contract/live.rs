@@ -1,11 +1,11 @@
-//! What matters only where a protocol runs, with clients and in time.
+//! The types of a running protocol: clients and time.
 
 // A length of time, and no clock.
 use core::time::Duration;
 
 use crate::contract::event::NodeId;
 
-/// What a client asks of a running node, in the terms of HTTP.
+/// A request of a client to a running node, in the terms of HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
     /// Such as `GET`.
@@ -16,7 +16,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// What a running node answers to a client, in the terms of HTTP.
+/// The answer of a running node to a client, in the terms of HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Response {
     /// The status code: 200 up to, and including, 599.

@@ -14,7 +14,7 @@ pub trait Outside: Send + Sync {
     /// The properties.
     fn properties(&self) -> Vec<Property>;
 
-    /// What each property reads of a state that describes itself so, see [`Machine::view`]; of one that does not describe itself if there
+    /// The view that each property has of a state that describes itself so, see [`Machine::view`]; of one that does not describe itself if there
     /// is none.
     ///
     /// # Errors
@@ -33,7 +33,7 @@ pub trait Outside: Send + Sync {
     fn describe_view(&self, property: u32, view: &[u8]) -> Option<String>;
 }
 
-/// What a property from outside says of views.
+/// The verdict of a property from outside on views.
 pub type OutsideVerdict = Result<Result<Result<(), String>, Fault>, MachineError>;
 
 /// Machines that have properties from outside behind those of their protocol.

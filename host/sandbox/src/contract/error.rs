@@ -14,7 +14,7 @@ pub enum LoadError {
     /// Bytes that are text.
     #[error("the file is text, not webassembly: it starts with {start:?}; build it into a component with `host build`")]
     Text {
-        /// How it starts.
+        /// Its beginning.
         start: String,
     },
     /// Bytes that are something else.
@@ -106,7 +106,7 @@ pub enum LoadError {
         place: String,
         /// The reason.
         why: &'static str,
-        /// How to build without it.
+        /// The way to build without it.
         without: &'static str,
     },
     /// State that snapshots cannot hold.
@@ -128,7 +128,7 @@ pub enum LoadError {
         "the component has {count} core instances, more than the limit of {limit}; `--limit instances=N` allows more"
     )]
     TooManyInstances {
-        /// How many it makes.
+        /// The number of them.
         count: usize,
         /// The limit.
         limit: usize,
@@ -159,7 +159,7 @@ pub enum LoadError {
     /// The compiler has a mistake that this component brings out. It stays in memory as it was.
     #[error("the compiler fails on the component, by a mistake of its own: {detail}")]
     CompilerPanic {
-        /// What it said, and where.
+        /// Its message, and the place.
         detail: String,
     },
     /// The host's own trouble.

@@ -153,7 +153,7 @@ pub(crate) fn features() -> WasmFeatures {
         | WasmFeatures::COMPONENT_MODEL
 }
 
-/// What is wrong with a component in the words of the table, if the parser found a feature that is refused.
+/// The defect of a component in the words of the table, if the parser found a feature that is refused.
 pub(crate) fn refusal(message: &str) -> Option<LoadError> {
     // The parser says so of features, and of nothing else.
     let is_of_feature = ["not enabled", "must be enabled", "is disabled", "without the", "require", "not supported"];

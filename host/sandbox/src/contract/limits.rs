@@ -229,7 +229,7 @@ pub(crate) fn within(
     Err(at_limit(FaultKind::OutputLimit, name, format_args!("{}, more than the limit of {limit}", what())))
 }
 
-/// How a [`Sandbox`](crate::Sandbox) behaves.
+/// The settings of a [`Sandbox`](crate::Sandbox).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxConfig {
     /// The limits of a guest.

@@ -36,7 +36,7 @@ const INSTEAD: &str = "simulate the model: --model, without --runtime";
 pub struct SimulationSpec {
     /// The seed of the first run; each other one has the next seed.
     pub seed: u64,
-    /// How many runs; the first one with a violation is the last one.
+    /// The number of runs; the first one with a violation is the last one.
     pub runs: u64,
     /// The conditions of each.
     pub conditions: Conditions,
@@ -44,7 +44,7 @@ pub struct SimulationSpec {
     pub script: Vec<Phase>,
     /// The tasks and settings of the nodes' checkers, if there are any.
     pub watch: Option<WatchSpec>,
-    /// What goes wrong with the nodes of a running cluster, if these run instead of the model.
+    /// The faults of the nodes that ship, if these run instead of the model.
     pub runtime: Option<Troubles>,
 }
 
@@ -92,7 +92,7 @@ pub struct Tally {
     pub unhelpful: u64,
     /// Predictions for which the node has filters.
     pub helped: u64,
-    /// How often steering suspended itself.
+    /// The number of times that steering suspended itself.
     pub suspensions: u64,
     /// Rounds from the states of all nodes because the named neighbours were unusable.
     pub neighbours_unusable: u64,
@@ -107,7 +107,7 @@ pub struct Tally {
     pub witnessed_ms: Witnessed,
     /// As [`Simulated::kept`], of the control runs.
     pub kept: KeptShares,
-    /// How long the runs were together until now, in milliseconds.
+    /// The total virtual time of the control runs so far, in milliseconds.
     #[serde(skip)]
     passed_ms: u64,
 }
@@ -398,7 +398,7 @@ fn watched_run(
 fn confirmed(lts: &Lts<'_>, cluster: &Cluster, finished: Finished) -> Result<(Finished, Violation), Failure> {
     let bounds = &cluster.plugin.bounds;
     let found = finished.violation.as_ref().expect("callers pass runs with a violation alone");
-    // What was found is written down whatever the time.
+    // A finding is written down whatever the time.
     bounds.record();
     let trace = finding::record(lts, cluster, found)?;
     bounds.close();
