@@ -114,7 +114,8 @@ fn probes_pass_over_an_absent_node() {
     let line = page.get("session")["line"].clone();
     let mut at = line.as_array().and_then(|line| line.last()).and_then(Value::as_u64).expect("an end");
     let mut wanted = Vec::new();
-    for step in 0..8 {
+    // Until no event is left: the other two nodes have decided, or wait for the absent one.
+    for step in 0_u64.. {
         let state = page.get(&format!("places/{at}"));
         let nodes = state["nodes"].as_array().expect("a list");
         assert_eq!(nodes[2]["rows"][0]["value"], "absent", "{}", nodes[2]);
@@ -128,12 +129,16 @@ fn probes_pass_over_an_absent_node() {
         wanted.push(format!("[{}, {}]", promised(&nodes[0]), promised(&nodes[1])));
         let enabled = state["enabled"].as_array().expect("a list");
         assert!(enabled.iter().all(|event| event["node"] != 2), "an absent node takes no step: {enabled:?}");
+        if enabled.is_empty() || step == 8 {
+            break;
+        }
         at = page.take(at, step % enabled.len() as u64);
     }
+    assert!(wanted.len() > 3, "some steps lead on: {wanted:?}");
     let probe = page.post("probes", &json!({ "expression": "nodes.map(n, n.Running.acceptor.promised)" }));
     let values = page.get(&format!("probes/{}?to={at}", probe["probe"]));
     let values = values["values"].as_array().expect("a list");
-    assert_eq!(values[values.len() - 9..values.len() - 1], wanted.iter().map(|it| json!(it)).collect::<Vec<_>>());
+    assert_eq!(values[values.len() - wanted.len()..], wanted.iter().map(|it| json!(it)).collect::<Vec<_>>());
     let size = page.post("probes", &json!({ "expression": "size(nodes)" }));
     assert_eq!(page.get(&format!("probes/{}?to=0", size["probe"]))["values"], json!(["2"]));
     page.ends();
