@@ -55,6 +55,8 @@ impl Source {
             } else {
                 let mut files = BTreeSet::new();
                 walk(&absolute, Path::new(""), &mut files)?;
+                // The file that the command makes is no source of it.
+                manifest.build.output.iter().for_each(|output| drop(files.remove(output)));
                 files
             };
             return Ok(Self { folder: absolute, file: None, name, manifest, files, copies: BTreeSet::new() });

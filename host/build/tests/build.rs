@@ -255,6 +255,30 @@ fn a_folder_can_have_a_command_of_its_own() {
     assert!(message.contains("no such luck"), "{message}");
 }
 
+/// Copies are there before a command runs. An edit of the original is built again; one of the copy is not, and does not last.
+#[test]
+fn a_command_finds_copies_of_other_folders() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| place.path().join(name);
+    let put = |name: &str, content: &str| fs::write(path(name), content).expect("a new file");
+    fs::create_dir(path("plugin")).and_then(|()| fs::create_dir(path("sdk"))).expect("new folders");
+    put("sdk/plain.txt", PLAIN);
+    let command = "command = \"cp host/plain.txt made.bin\"\noutput = \"made.bin\"\n";
+    put("plugin/host.toml", &format!("[build]\n{command}[build.copies]\n\"host\" = \"../sdk\"\n"));
+    let built = || silent(&path("plugin")).expect("the command works");
+    let first = built();
+    assert_eq!((first.toolchain, first.rebuilt, built().rebuilt), ("command", true, false));
+    let component = fs::read(&first.wasm).expect("the component");
+    put("plugin/host/plain.txt", "mine");
+    assert!(!built().rebuilt);
+    assert_eq!(fs::read_to_string(path("plugin/host/plain.txt")).expect("the copy"), PLAIN);
+    put("sdk/plain.txt", &format!("{PLAIN}\n;; another line\n"));
+    assert!(built().rebuilt && !built().rebuilt);
+    assert_eq!(fs::read(&first.wasm).expect("the component"), component);
+    put("sdk/plain.txt", "(module (func");
+    assert!(silent(&path("plugin")).is_err());
+}
+
 /// Runs in its own process with an empty path.
 #[test]
 #[ignore = "needs the environment that the next test prepares"]
