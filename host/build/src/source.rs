@@ -56,7 +56,9 @@ impl Source {
                 let mut files = BTreeSet::new();
                 walk(&absolute, Path::new(""), &mut files)?;
                 // The file that the command makes is no source of it.
-                manifest.build.output.iter().for_each(|output| drop(files.remove(output)));
+                if let Some(output) = &manifest.build.output {
+                    files.remove(output);
+                }
                 files
             };
             return Ok(Self { folder: absolute, file: None, name, manifest, files, copies: BTreeSet::new() });
