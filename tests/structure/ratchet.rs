@@ -93,7 +93,7 @@ fn sentences(line: &str) -> impl Iterator<Item = &str> {
 
 fn begins_with_clause(sentence: &str) -> bool {
     let Some((first, rest)) = sentence.split_once(' ') else { return false };
-    // A clause goes on with its subject or its verb in small letters.
+    // The subject or the verb of a clause follows in small letters.
     let continues = rest.starts_with(|letter: char| letter.is_lowercase() || letter.is_ascii_digit() || letter == '`');
     CLAUSES.contains(&first) && continues && !sentence.ends_with('?')
 }
