@@ -10,6 +10,9 @@ const BASE = "api/v1/";
 const recording = recordingOf(document);
 const player = recording && new Player(recording);
 
+/** The number of answers of the server so far, refusals among them. */
+export let answers = 0;
+
 /** The page is a bundle: it has a recording, and no server. */
 export const isRecorded = player !== null;
 
@@ -41,6 +44,7 @@ async function answer(method: Method, path: string, body: string | null, signal:
     if (signal?.aborted) throw error;
     throw new Ended("no answer");
   }
+  answers += 1;
   if (response.ok) return text;
   throw refused(response.status, text);
 }

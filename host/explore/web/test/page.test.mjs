@@ -312,7 +312,7 @@ test("a server that is gone is said, and the page stays", () =>
     await server.close();
     await page.keyboard.press("k");
     await page.waitForSelector(".notice.ended");
-    assert.match(await page.locator(".notice.ended").innerText(), /host explore has ended; what you saved is there/);
+    assert.match(await page.locator(".notice.ended").innerText(), /host explore has ended, or the connection is lost; what you saved is there/);
     assert.ok((await page.locator(".tree-row").count()) > 5);
   }));
 
@@ -340,6 +340,64 @@ test("a server that is suspended is said, until it answers", () =>
     await page.clock.resume();
     await page.waitForFunction(() => !document.querySelector(".notice.slow"));
     assert.deepEqual(await steps(page), { step: 2, end: 2 });
+  }));
+
+test("a connection that is lost and comes back loses nothing", () =>
+  withPage({}, async (page, server, context) => {
+    for (const words of ["propose", "heads"]) await take(page, words);
+    await press(page, "k");
+    await take(page, "tails");
+    await press(page, "x");
+    await page.locator("#probe").fill("locals.0.proposed");
+    await page.locator("#probe").press("Enter");
+    await page.waitForSelector(".probe-name");
+    await page.locator("#probe").press("Escape");
+    await press(page, "m");
+    await page.locator("#moment-name").fill("before the sleep");
+    await page.locator("#moment-name").press("Enter");
+    await page.waitForSelector(".moments li.here:has-text('before the sleep')");
+    await page.locator("#moment-name").press("Escape");
+    server.mock.isHeld = true;
+    await press(page, "/");
+    await page.locator("#search-start").click();
+    await page.waitForSelector(".result.running");
+    await linked(page);
+    // The progress of the search is asked for without an answer; moves, a comparison and a step are lost.
+    await context.setOffline(true);
+    await page.waitForSelector(".notice.ended");
+    await page.locator(".moments button:has-text('Compare'):enabled").first().click();
+    await page.locator(".next button.choice").first().click();
+    await settled(page);
+    await page.waitForSelector(".compare");
+    assert.equal(await page.locator(".sides .first-difference").count(), 0);
+    await context.setOffline(false);
+    // Without any move.
+    await page.waitForFunction(() => !document.querySelector(".notice.ended"));
+    await page.waitForSelector(".sides .first-difference");
+    server.mock.isHeld = false;
+    await page.waitForFunction(() => document.querySelector(".result") && !document.querySelector(".result.running"));
+    await press(page, "2");
+    await page.waitForSelector(".moments li:has-text('before the sleep')");
+    await press(page, "1");
+    assert.deepEqual(await steps(page), { step: 2, end: 2 });
+    await take(page, "tick");
+    assert.equal(await page.locator(".probe-name").count(), 1);
+    await linked(page);
+    await press(page, "j");
+    assert.deepEqual(await steps(page), { step: 3, end: 3 });
+  }));
+
+test("a page that loses its connection while it loads begins when it is back", () =>
+  withPage({ trace: "violation" }, async (page, server, context) => {
+    let isCut = true;
+    await context.route("**/api/v1/session", (route) => (isCut ? route.abort() : route.continue()));
+    await page.reload();
+    await page.waitForSelector(".notice.ended");
+    assert.equal(await page.locator("main").count(), 0);
+    isCut = false;
+    await page.waitForSelector(".sheet g.event.now");
+    await settled(page);
+    assert.deepEqual(await steps(page), { step: 10, end: 10 });
   }));
 
 test("a second tab has a place of its own, and sees the branches of the first", () =>

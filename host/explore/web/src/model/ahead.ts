@@ -17,6 +17,11 @@ export class Ahead {
     private readonly places: Places,
   ) {}
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    this.key = "";
+  }
+
   want(places: Place[]): void {
     const key = places.join(" ");
     if (key === this.key) return;

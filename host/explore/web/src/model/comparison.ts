@@ -12,6 +12,11 @@ export class Comparison {
 
   constructor(private readonly core: Core) {}
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    for (const [key, difference] of this.all) if (!difference) this.all.delete(key);
+  }
+
   /** The difference, if it is here; asks for it otherwise. */
   of(one: Place, other: Place): Difference | null {
     const key = `${one} ${other}`;

@@ -1,6 +1,6 @@
 // What all parts of the model share: listeners, and the lines in which errors are shown.
 
-import { Ended, Refused } from "../client";
+import { answers, Ended, get, Refused } from "../client";
 
 export interface Notice {
   id: number;
@@ -13,6 +13,9 @@ export interface Notice {
 const NOTICES_MAX = 5;
 /** A request that takes longer is said to do so. */
 const SLOW_MS = 8_000;
+/** A server that does not answer is asked again after the first time, then more and more rarely. */
+const RETRY_MS = 1_000;
+const RETRY_MS_MAX = 30_000;
 
 export class Core {
   notices: Notice[] = [];
@@ -23,7 +26,9 @@ export class Core {
   /** Nothing was answered for a while. */
   isSlow = false;
   private slow = 0;
+  private retries = 0;
   private listeners: (() => void)[] = [];
+  private returns: (() => void)[] = [];
   private isScheduled = false;
   private notice = 0;
 
@@ -32,6 +37,11 @@ export class Core {
     return () => {
       this.listeners = this.listeners.filter((other) => other !== listener);
     };
+  }
+
+  /** Runs when the server answers again after it did not: requests may be lost that no other one repeats. */
+  onReturn(listener: () => void): void {
+    this.returns.push(listener);
   }
 
   /** Draws the page again, once per task. */
@@ -61,9 +71,11 @@ export class Core {
     this.pending += 1;
     this.waiting();
     this.changed();
+    const before = answers;
     try {
       const answered = await request();
-      this.isEnded = false;
+      // A move to a state that the page has asks for nothing.
+      if (answers > before) this.returned();
       return answered;
     } catch (error) {
       this.failed(error);
@@ -86,12 +98,40 @@ export class Core {
     }, SLOW_MS);
   }
 
+  private ended(): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.retry(RETRY_MS);
+  }
+
+  /** Asks for something small until there is an answer. */
+  private retry(wait: number): void {
+    window.clearTimeout(this.retries);
+    this.retries = window.setTimeout(async () => {
+      try {
+        await get("line?to=0");
+        this.returned();
+      } catch (error) {
+        if (error instanceof Ended && this.isEnded) this.retry(Math.min(2 * wait, RETRY_MS_MAX));
+        else this.failed(error);
+      }
+    }, wait);
+  }
+
+  private returned(): void {
+    if (!this.isEnded) return;
+    this.isEnded = false;
+    window.clearTimeout(this.retries);
+    for (const listener of this.returns) listener();
+    this.changed();
+  }
+
   private failed(error: unknown): void {
     if (error instanceof DOMException && error.name === "AbortError") return;
     if (error instanceof Ended) {
-      this.isEnded = true;
+      this.ended();
     } else if (error instanceof Refused) {
-      this.isEnded = false;
+      this.returned();
       this.say(error.message, error.help, true);
     } else {
       this.say(`the page failed: ${error instanceof Error ? error.message : String(error)}`, null, true);

@@ -54,6 +54,10 @@ export class Explorer {
   /** All steps are drawn, and listed. */
   isPrinting = false;
 
+  constructor() {
+    this.core.onReturn(() => this.resume());
+  }
+
   async begin(): Promise<void> {
     await this.core.attempt(async () => {
       const session = await get<Session>("session");
@@ -64,6 +68,13 @@ export class Explorer {
       const moved = await this.files.replay(location.hash);
       if (moved) await this.places.begin(moved.place, moved.line);
     });
+  }
+
+  /** The server answers again: whatever was asked for in between is asked for once more. */
+  private resume(): void {
+    if (!this.session) return void this.begin();
+    for (const part of [this.ahead, this.timeline, this.probes, this.comparison, this.files, this.searches]) part.resume();
+    void this.core.attempt(() => this.places.resume());
   }
 
   /** The page is drawn. */

@@ -26,6 +26,11 @@ export class Files {
     this.timer = window.setTimeout(() => void this.core.attempt(() => this.link(place)), SETTLE_MS);
   }
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    this.linked = null;
+  }
+
   async copyLink(): Promise<void> {
     await this.core.attempt(async () => {
       await this.link(this.places.place);

@@ -78,6 +78,13 @@ export class Places {
     return state ?? null;
   }
 
+  /** Asks again for what no server answered. */
+  async resume(): Promise<void> {
+    this.failed.clear();
+    await this.loadTree();
+    if (!this.state) await this.load(this.place);
+  }
+
   async begin(place: Place, line: Place[]): Promise<void> {
     await this.loadTree();
     this.past = [];

@@ -41,6 +41,11 @@ export class Probes {
     });
   }
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    this.end = null;
+  }
+
   private get lineEnd(): Place {
     return this.places.line[this.places.line.length - 1] ?? 0;
   }

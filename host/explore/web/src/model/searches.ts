@@ -1,7 +1,7 @@
 // Searches from a place: started, watched, stopped.
 
 import type { Place, Search } from "../api";
-import { get, post, remove } from "../client";
+import { Ended, get, post, remove } from "../client";
 import type { Core } from "./core";
 import type { Places } from "./places";
 
@@ -23,6 +23,8 @@ export interface Wish {
 export class Searches {
   /** The newest first. */
   all: Started[] = [];
+  /** Searches whose progress was asked for without an answer, with their places. */
+  private readonly lost = new Map<number, Place>();
 
   constructor(
     private readonly core: Core,
@@ -40,7 +42,23 @@ export class Searches {
     await this.core.attempt(() => remove(`searches/${search}`));
   }
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    const lost = [...this.lost];
+    this.lost.clear();
+    for (const [number, from] of lost) void this.core.attempt(() => this.poll(from, number));
+  }
+
   private async poll(from: Place, number: number): Promise<void> {
+    try {
+      await this.ask(from, number);
+    } catch (error) {
+      if (error instanceof Ended) this.lost.set(number, from);
+      throw error;
+    }
+  }
+
+  private async ask(from: Place, number: number): Promise<void> {
     const search = await get<Search>(`searches/${number}`);
     const known = this.all.find((other) => other.search.search === number);
     const found = known?.search.findings.length ?? 0;

@@ -46,6 +46,11 @@ export class Timeline {
     return first;
   }
 
+  /** Asks again for what no server answered. */
+  resume(): void {
+    this.wanted = null;
+  }
+
   private ask(): void {
     const { line, place } = this.places;
     const end = line[line.length - 1] ?? 0;

@@ -8,7 +8,7 @@ export function Notices({ explorer }: { explorer: Explorer }) {
     <div class="notices" aria-live="assertive">
       {core.isEnded && (
         <p class="notice error ended" role="alert">
-          <strong>host explore has ended; what you saved is there.</strong> The page shows what it has. A request is tried again with the next move.
+          <strong>host explore has ended, or the connection is lost; what you saved is there.</strong> The page shows what it has, and asks again until there is an answer.
         </p>
       )}
       {core.isSlow && (
