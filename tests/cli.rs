@@ -49,6 +49,7 @@
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
 //! | `verdicts` | one verdict in every report of a run |
 //! | `identities` | the ways to distinguish states, on bundled protocols |
+//! | `yardsticks` | a small part of the table of mistakes far from the start |
 //! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
 
@@ -106,6 +107,7 @@ mod tips;
 mod traces;
 mod verdicts;
 mod why_different;
+mod yardsticks;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

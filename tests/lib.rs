@@ -5,6 +5,7 @@
 //! | `fuzz` | the targets of fuzzing: from a number to a case |
 //! | `identities` | the bundled protocols with their states distinguished in each way |
 //! | `live` | states of a plugin, exported as a running system would export them |
+//! | `yardsticks` | the rate, the work and the time with which each way to search finds mistakes far from the start |
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 pub mod fuzz;
 pub mod identities;
 pub mod live;
+pub mod yardsticks;
 
 /// Memory of this process in KiB; 0 where the system does not tell.
 pub fn memory_kib() -> u64 {

@@ -5,7 +5,6 @@
 //! | `compare` | the compared runs, the results that must agree, the tables |
 //! | `depth` | the strategies of host by depth |
 //! | `bugs` | the time of each strategy to each mistake in the tree |
-//! | `yardsticks` | the rate and the time with which each way to search finds mistakes far from the start |
 //! | `lines` | the length of the protocols in the tree |
 //! | `newcomer` | the time from the template to the first verdict |
 //! | `plot` | curves as SVG |
@@ -32,7 +31,6 @@ mod table;
 #[cfg(test)]
 mod tlc;
 mod two_phase;
-mod yardsticks;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -57,8 +55,6 @@ enum Command {
     Depth(Depth),
     /// The time of each strategy to each seeded bug of the plugins: prints a table in Markdown
     Bugs(Bugs),
-    /// Success rate and time of each way to search for bugs far from the start: prints a table in Markdown, and resumes an earlier run
-    Yardsticks(Yardsticks),
     /// Lines of code of each plugin: prints a table in Markdown
     Lines,
     /// The time from the template to the first verdict, step by step: prints a table in Markdown
@@ -113,29 +109,6 @@ struct Bugs {
     seconds_max: f64,
 }
 
-/// Which runs. All of them take days.
-#[derive(clap::Args, Clone, Debug)]
-struct Yardsticks {
-    /// Measure this binary instead of building one
-    #[arg(long, value_name = "PATH")]
-    host: Option<PathBuf>,
-    /// Only these mistakes [default: all]
-    #[arg(long, value_name = "NAME")]
-    rows: Vec<String>,
-    /// Only these ways to search [default: all]
-    #[arg(long, value_name = "NAME")]
-    columns: Vec<String>,
-    /// How many seeds, from 0 on
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    seeds: u64,
-    /// Limit of the processor time of a run, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
-    seconds: u64,
-    /// The file with the runs that were done, as JSON lines [default: target/yardsticks.jsonl]
-    #[arg(long, value_name = "PATH")]
-    kept: Option<PathBuf>,
-}
-
 /// What is measured.
 #[derive(clap::Args, Clone, Debug)]
 struct Newcomer {
@@ -163,9 +136,6 @@ fn main() -> ExitCode {
         }
         Command::Depth(depth) => Tools::ready(depth.host.clone()).and_then(|tools| depth::run(&depth, &tools)),
         Command::Bugs(bugs) => Tools::ready(bugs.host.clone()).and_then(|tools| bugs::run(&bugs, &tools.host)),
-        Command::Yardsticks(yardsticks) => {
-            Tools::ready(yardsticks.host.clone()).and_then(|tools| yardsticks::run(&yardsticks, &tools.host))
-        }
         Command::Lines => lines::run(),
         Command::Newcomer(newcomer) => Tools::ready(newcomer.host).and_then(|tools| newcomer::run(&tools.host)),
         Command::Child(Child::Stateright { proposers, init_by_event, transitions_max }) => {
