@@ -1,6 +1,7 @@
 //! `host languages`: one protocol in several languages, side by side.
 
 use std::io::Write;
+use std::path::Path;
 
 use super::{Place, bundled, folder};
 use crate::languages::{all_languages, component, copy};
@@ -99,6 +100,57 @@ fn a_prepared_interpreter_takes_its_place_in_a_mixed_cluster() {
     }
     let whole = place.host(&run).exits(0).json();
     place.resumes_to_the_same(&run, &whole);
+}
+
+/// Replaces a piece of a file that is there once.
+fn edit(file: &Path, before: &str, after: &str) {
+    let text = std::fs::read_to_string(file).expect("a source");
+    assert_eq!(text.matches(before).count(), 1, "{before}");
+    std::fs::write(file, text.replace(before, after)).expect("a file of this test");
+}
+
+/// An edit of a prepared interpreter can change what tells states apart. An encoding of all that can be reached tells the same states apart
+/// as the one that is written down, also after resets; the memory of an interpreter is refused, as in a component that is compiled as a
+/// whole; and a build that is interrupted is made by the next command.
+#[test]
+fn what_tells_states_apart_changes_without_another_interpreter() {
+    if component("register-typescript").is_none() {
+        return;
+    }
+    let mut place = Place::new();
+    let to = place.path("mine");
+    std::fs::create_dir(&to).expect("a new folder");
+    copy(&folder("register-typescript"), &to);
+    // A register in memory keeps no promise over a reset.
+    let ignored = ["--ignore", "monotone", "--ignore", "stored-by-majority", "--ignore", "write-is-read"];
+    let run = ["run", "mine", "--no-install", "--nodes", "2", "--set", "reads=1", "--algo", "bdfs", "--json"];
+    let run = [&run[..], &ignored].concat();
+    let counted = |place: &Place| {
+        [&[][..], &["--resets", "1"]].map(|resets| {
+            let ran = place.host(&[&run[..], resets].concat()).exits(0);
+            let report = ran.json();
+            assert_eq!(report["result"], "ok", "{report:#}");
+            let counts = ["global_states", "transitions", "local_states"];
+            (counts.map(|count| report["counts"][count].clone()), ran.err.contains("compiling"))
+        })
+    };
+    let written = counted(&place);
+    assert!(written[0].0[0].as_u64() < written[1].0[0].as_u64(), "{written:?}");
+
+    let index = to.join("src/index.ts");
+    edit(&index, "return encode(register.state);", "return reachable(register.state);");
+    edit(&index, "import { decode,", "import { reachable } from \"./host/reachable\";\nimport { decode,");
+    for after in [0, 2] {
+        place.interrupted = Some(after);
+        place.host(&["build", "mine", "--no-install"]).exits(130);
+    }
+    place.interrupted = None;
+    assert_eq!(counted(&place), written);
+
+    edit(&index, "identity: \"serialized\"", "identity: \"memory\"");
+    let refused = place.host(&run).exits(151);
+    assert!(refused.err.contains("it wants its memory as the identity of states"), "{refused:?}");
+    assert!(!refused.err.contains("compiling"), "{refused:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
 use super::assumptions::with;
-use super::{Place, bundled};
+use super::{Place, bundled, folder};
 
 /// A goal that no state reaches.
 const NEVER: [&str; 4] = ["--ignore", "served", "--sometimes", "three=size(nodes) == 3"];
@@ -216,6 +216,25 @@ fn options_of_walks_are_refused_where_auto_makes_none() {
             }
         }
         place.host(&[&run[..], of_walks, &["--max-violations", "1"]].concat()).exits(0);
+    }
+}
+
+/// The walks of the default begin after a prefix, whatever their schedule: what they find is a trace from the start, the same each time.
+#[test]
+fn walks_of_the_default_begin_after_a_prefix() {
+    let place = Place::new();
+    let live = folder("paxos").join("scenarios/live-state.json").display().to_string();
+    let run = ["run", bundled("paxos"), "--prefix", &live, "--set", "bug=last-response", "--seed", "3", "--json"];
+    for schedule in ["uniform", "pct:1", "pct:8", "pos", "mix"] {
+        let found = || {
+            let words = [&run[..], &["--schedule", schedule, "--out", schedule]].concat();
+            let mut report = place.host(&words).exits(12).json();
+            (report["decided_by"].take(), report["violations"].take())
+        };
+        let (decided, violations) = found();
+        assert_eq!((&decided, &violations), (&found().0, &found().1), "{schedule}");
+        assert_eq!(violations[0]["prefix_length"], 9, "{schedule}: {violations}");
+        place.host(&["replay", &format!("{schedule}/trace.json"), "--plugin", bundled("paxos")]).exits(12);
     }
 }
 

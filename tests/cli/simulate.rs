@@ -469,3 +469,93 @@ fn partitions_change_nothing_of_nodes_that_a_script_cuts_off() {
     assert!(whole[3] == 0 && parted[3].as_u64() > Some(0), "{whole} {parted}");
     assert!(whole[2].as_u64() > alone[2].as_u64(), "{whole} {alone}");
 }
+
+/// What was over when a signal or a bound ended the runs counts as it does alone. A signal has its exit code, and a bound only where no run
+/// was over.
+#[test]
+fn simulations_end_between_runs() {
+    const RUNS: u64 = 40;
+    for runtime in [&[][..], &["--runtime"]] {
+        let mut place = Place::new();
+        let of = |place: &Place, runs: u64, more: &[&str], code: u8| {
+            let runs = runs.to_string();
+            let words = ["simulate", bundled("paxos"), "--seed", "1", "--loss", "10%", "--json", "--runs", &runs];
+            let cluster = ["--", "--set", "proposers=2"];
+            place.host(&[&words[..], runtime, &cluster, more].concat()).exits(code).json()
+        };
+        let counts = ["digest", "events", "delivered", "lost", "local", "ends"];
+        let is_that_of_its_runs = |place: &Place, stopped: &Value, why: &str| {
+            assert_eq!((&stopped["stopped"], &stopped["result"]), (&why.into(), &"no-violation".into()), "{stopped}");
+            let runs = stopped["runs"].as_u64().expect("a count");
+            assert!(0 < runs && runs < RUNS, "{runtime:?}: {runs} runs");
+            let alone = of(place, runs, &[], 0);
+            for count in counts {
+                assert_eq!(stopped[count], alone[count], "{runtime:?}: {count} of {runs} runs");
+            }
+        };
+        place.interrupted = Some(u64::MAX);
+        let whole = of(&place, RUNS, &[], 0);
+        let asked = place.asked.load(std::sync::atomic::Ordering::Relaxed);
+        let time = format!("{}ms", 10 * asked / 2);
+        let timed = of(&place, RUNS, &["--time", &time], 0);
+        place.interrupted = Some(asked / 2);
+        let interrupted = of(&place, RUNS, &[], 130);
+        place.interrupted = None;
+        is_that_of_its_runs(&place, &timed, "the time is up");
+        is_that_of_its_runs(&place, &interrupted, "interrupted");
+        let roomy = of(&place, RUNS, &["--memory", "1GiB"], 0);
+        let narrow = of(&place, RUNS, &["--memory", "1MiB"], 130);
+        for count in counts {
+            assert_eq!(roomy[count], whole[count], "{runtime:?}: {count}");
+        }
+        assert_eq!((&narrow["stopped"], &narrow["runs"]), (&"the memory is used up".into(), &0.into()), "{narrow}");
+    }
+}
+
+/// A specification finds in nodes that ship what the property of the plugin does, at the same moment of the same run, with a trace that
+/// replays.
+#[test]
+fn nodes_that_ship_are_judged_by_a_specification() {
+    let place = Place::new();
+    let words = ["simulate", bundled("paxos"), "--runtime", "--seed", "1", "--loss", "10%", "--runs", "2000"];
+    let cluster = ["--", "--set", "bug=last-response", "--set", "proposers=2"];
+    let spec = ["--spec", bundled("paxos-spec")];
+    let [own, stated] = [("agreement", &[][..]), ("one-value", &spec[..])].map(|(name, spec)| {
+        let output = ["--json", "--out", name];
+        let said = place.host(&[&words[..], &output, &cluster, &["--property", name], spec].concat()).exits(12).json();
+        ["seed", "seconds", "length", "found_length", "confirmed"].map(|part| said["violation"][part].clone())
+    });
+    assert_eq!(own, stated);
+    place.host(&[&["replay", "one-value/trace.json", "--plugin", bundled("paxos")][..], &spec].concat()).exits(12);
+}
+
+/// The budget of resets is the most of each node, however often conditions would restart it.
+#[test]
+fn nodes_that_ship_restart_within_their_budget() {
+    let place = Place::new();
+    let of = |budget: &[&str]| {
+        let words = [bundled("paxos"), "--runtime", "--seed", "1", "--runs", "10", "--time", "2m", "--churn", "30/m"];
+        let said = json(&place, &[&words[..], &["--json", "--", "--set", "proposers=2"], budget].concat());
+        said["resets"].as_u64().expect("a count")
+    };
+    let [one, two, free] = [&["--resets", "1"][..], &["--resets", "2"], &[]].map(of);
+    assert!(0 < one && one <= 10 * 3 && one < two && two <= 10 * 3 * 2 && two < free, "{one}, {two} and {free}");
+}
+
+/// In an interpreter, nodes that ship take the same steps as in Rust.
+#[test]
+fn nodes_that_ship_run_in_interpreters() {
+    let Some(component) = crate::languages::component("register-typescript") else { return };
+    let place = Place::new();
+    place.put("typescript.wasm", component);
+    let of = |plugin: &str| {
+        let conditions = ["--seed", "1", "--runs", "5", "--time", "1m", "--loss", "10%", "--churn", "6/m", "--json"];
+        let words = [&[plugin, "--runtime"], &conditions[..], &["--", "--nodes", "3", "--set", "reads=1"]].concat();
+        let said = json(&place, &words);
+        let counts = ["events", "delivered", "lost", "local", "resets", "ends", "witnessed_ms"];
+        counts.map(|count| said[count].clone())
+    };
+    let rust = of(bundled("register"));
+    assert_eq!(rust, of("typescript.wasm"));
+    assert!([0, 1, 2, 3, 4].iter().all(|count| rust[*count].as_u64() > Some(0)), "{rust:?}");
+}
