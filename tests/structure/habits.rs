@@ -89,6 +89,21 @@ fn tests_do_not_depend_on_the_speed_of_the_machine() {
     );
 }
 
+/// Where a port is opened: `accept.rs` blocks until a connection arrives, and the page of `host explore` has the listener of its server.
+const LISTENERS: [&str; 2] = ["host/explore/src/server.rs", "host/live-net/src/accept.rs"];
+
+/// No connection waits until a port is polled.
+#[test]
+fn ports_are_opened_where_connections_do_not_wait() {
+    let ships = sources().filter(|(path, _)| path.starts_with("host/") && !is_test(path));
+    let opens = |source: &str| {
+        let shipped = &source[..source.len() - checks::own_tests(source).len()];
+        ["TcpListener::bind", "UnixListener::bind"].iter().any(|call| shipped.contains(call))
+    };
+    let found: Vec<String> = ships.filter(|(_, source)| opens(source)).map(|(path, _)| path).collect();
+    assert_eq!(found, LISTENERS);
+}
+
 /// A test may take what it takes: its length is that of its story.
 #[test]
 fn functions_are_short() {

@@ -362,6 +362,15 @@ pub const MUTANTS: &[Mutant] = &[
          if work < u64::MAX { return Ok(Checked { refused: None, is_complete, work }); }",
         &(STEERED, "owes"),
     ),
+    Mutant {
+        what: "connections are polled for, so that each waits until the next poll",
+        file: "host/live-net/src/accept.rs",
+        from: "let listener = TcpListener::bind(address)?;",
+        to: "let listener = TcpListener::bind(address)?;\nlistener.set_nonblocking(true)?;",
+        package: "host-live-net",
+        tests: &["a_port_waits_once_for_each_connection_and_is_free_at_the_end"],
+        says: "right: 11",
+    },
 ];
 
 /// The reason why a mistake cannot be made: its place is not there, or there twice, or it changes nothing.

@@ -15,6 +15,7 @@
 //! | `credentials` | certificates and keys that a node refuses |
 //! | `watched` | nodes with a checker, which may be slow or dead |
 //! | `steered` | nodes that their checkers steer |
+//! | `gated` | steps that wait for a report of a checker |
 //! | `trial` | three nodes with checkers, in threads of this process |
 //! | `refused` | configurations that a node refuses |
 
@@ -26,6 +27,7 @@ mod connections;
 mod credentials;
 mod disk;
 mod encrypted;
+mod gated;
 mod http;
 mod processes;
 mod refused;

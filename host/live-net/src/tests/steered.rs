@@ -1,9 +1,9 @@
-//! Nodes that their checkers steer.
+//! Nodes that their checkers steer. A step that depends on a snapshot waits at a [`Gate`] until its checker has one, however long that takes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use host_live::checker::Limits;
+use host_live::checker::{Limits, Round};
 use host_live::filter::Quota;
 use host_model::contract::LocalKind;
 use host_model::scenario::Network;
@@ -12,6 +12,7 @@ use host_model::trace::{Hex, TraceEvent, TraceStep};
 
 use super::certificates::Authority;
 use super::encrypted;
+use super::gated::Gate;
 use super::trial::{LAST, Sleeps, Trial, at_once, counter};
 use crate::{Ended, SteeringCounts};
 
@@ -24,6 +25,14 @@ fn steered(ended: &Ended) -> SteeringCounts {
     ended.steered.expect("it was steered")
 }
 
+fn predicts(round: &Round) -> bool {
+    !round.predictions.is_empty()
+}
+
+fn is_whole(round: &Round) -> bool {
+    round.beginning.states.len() == 3
+}
+
 fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
     ended.counts.instead.clone().into_iter().collect()
 }
@@ -32,9 +41,9 @@ fn substitutes(ended: &Ended) -> Vec<(&'static str, u64)> {
 #[test]
 fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
     at_once([Network::Ordered, Network::Unordered], |network| {
-        // The checker has until the last of five timers to predict the violation.
-        let timers = [Duration::from_millis(600); 3];
-        let ended = Trial { timers, ..Trial::steering(forbidden(), network, &[0, 1, 2]) }.run(|trial| {
+        let gate = Gate::new(0, LAST - 1, 0, predicts);
+        let trial = Trial { gates: vec![Arc::clone(&gate)], ..Trial::steering(forbidden(), network, &[0, 1, 2]) };
+        let ended = trial.run(|trial| {
             trial.wait_for(0, "filtered_total", 5);
             assert!(trial.count(0) < LAST, "{}", trial.count(0));
             trial.pull_the_switch();
@@ -43,7 +52,7 @@ fn a_timer_that_leads_to_a_violation_is_postponed_until_the_switch_is_pulled() {
         });
         let node = &ended.ended[0];
         let kept = node.counts.filtered + node.counts.discarded;
-        assert_eq!(node.counts.local, kept + u64::from(LAST));
+        assert_eq!(node.counts.local, kept + gate.waited() + u64::from(LAST));
         assert_eq!(substitutes(node), [("postpone", kept)]);
         assert!(ended.ended.iter().all(|ended| steered(ended).is_off));
         assert!([1, 2].into_iter().all(|node: usize| ended.ended[node].counts.instead.is_empty()));
@@ -61,10 +70,12 @@ fn a_message_that_leads_to_a_violation_is_dropped_if_the_network_may_lose_it() {
         (Network::Ordered, true, true, &[("break", 1)]),
     ];
     at_once(rows, |(network, breaks, is_encrypted, expected)| {
-        // Slow enough for a checker on a busy machine: the second step follows after two timers.
-        let timers = [Duration::from_millis(800); 3];
         let forbidden = counter().forbid(&[None, Some(2), None]);
-        let trial = Trial { timers, breaks, ..Trial::steering(forbidden, network, &[1]) };
+        let mut gates = vec![Gate::new(0, 1, 1, predicts)];
+        if expected.is_empty() {
+            gates.push(Gate::new(0, 2, 1, |round| !round.violated.is_empty()));
+        }
+        let trial = Trial { gates, breaks, ..Trial::steering(forbidden, network, &[1]) };
         let trial = if is_encrypted { Trial { tls: encrypted::trial(&Authority::new()).tls, ..trial } } else { trial };
         let trialed = trial.run(|trial| trial.wait(1, LAST));
         let node = &trialed.ended[1];
@@ -85,8 +96,7 @@ fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
     });
     let trial = Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // A snapshot is complete by this time.
-        timers: [100, 3_000, 100].map(Duration::from_millis),
+        gates: vec![Gate::new(1, 0, 1, |round| round.beginning.states.iter().any(|state| state.exported.0 == [0, 1]))],
         ..Trial::steering(toy.forbid(&[Some(1), Some(1), None]), Network::Unordered, &[0, 1, 2])
     };
     let ended = trial.run(|trial| {
@@ -107,7 +117,9 @@ fn the_immediate_check_judges_a_node_with_the_others_in_its_snapshot() {
 fn filters_of_a_checker_that_has_ended_are_over_soon() {
     let trial = Trial {
         ends_with_filters: true,
-        every: Duration::from_millis(400),
+        // Filters last for twice this time.
+        every: Duration::from_secs(2),
+        gates: vec![Gate::new(0, 0, 0, predicts)],
         ..Trial::steering(forbidden(), Network::Ordered, &[0])
     };
     let ended = trial.run(|trial| {
@@ -143,8 +155,7 @@ fn fatal_message() -> Trial {
         .forbid(&[None, Some(1), None]);
     Trial {
         limits: Limits { events_max: 0, states_max: 0, ..Limits::default() },
-        // A snapshot is complete by this time.
-        timers: [2_000, 100, 100].map(Duration::from_millis),
+        gates: vec![Gate::new(0, 0, 0, is_whole)],
         ..Trial::steering(toy, Network::Unordered, &[0])
     }
 }

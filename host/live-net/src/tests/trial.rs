@@ -17,6 +17,7 @@ use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::{self, Origin, TraceStep};
 
+use super::gated::{Gate, Gated};
 use super::processes::{component, durable, free_addresses};
 use crate::{Ended, Place, Steer, Tls, Watch, Ways, run};
 
@@ -96,6 +97,8 @@ pub(super) struct Trial {
     pub(super) kept: Vec<Vec<TraceStep>>,
     /// The minimum time of a timer of each node; the maximum is a third longer.
     pub(super) timers: [Duration; 3],
+    /// Steps that wait for reports of checkers.
+    pub(super) gates: Vec<Arc<Gate>>,
     /// Whether a checker panics once it has filters.
     pub(super) ends_with_filters: bool,
     /// The credentials of each node, with TLS.
@@ -223,6 +226,7 @@ impl Trial {
             breaks: false,
             kept: Vec::new(),
             timers: [Duration::from_millis(300); 3],
+            gates: Vec::new(),
             ends_with_filters: false,
             tls: [const { None }; 3],
             seen: [addresses.clone(), addresses.clone(), addresses],
@@ -254,7 +258,8 @@ impl Trial {
         let one = |node: u32| {
             let place = self.place(node, running.disk(node));
             let watch = self.watch(node, seen.clone(), running.switch());
-            run(&Arc::new(self.toy.clone()), &place, watch, &stop).expect("it runs")
+            let gated = Gated { toy: Arc::new(self.toy.clone()), gates: self.gates.clone() };
+            run(&gated, &place, watch, &stop).expect("it runs")
         };
         let ended = thread::scope(|scope| {
             let one = &one;
@@ -312,7 +317,7 @@ impl Trial {
 
     fn watch(&self, node: NodeId, seen: Seen, switch: PathBuf) -> Option<Watch> {
         let (toy, ends) = (Arc::new(self.toy.clone()), self.ends_with_filters);
-        let (steered, quota) = (&self.steered.0, self.steered.1);
+        let (steered, quota, gates) = (&self.steered.0, self.steered.1, self.gates.clone());
         Some(Watch {
             factory: Arc::clone(self.checked.as_ref()?),
             scenario: self.ahead(),
@@ -329,6 +334,7 @@ impl Trial {
                         .expect("it replays");
                 }
                 *seen.replayed.lock().expect("no holder panics") += round.predictions.len() as u64;
+                gates.iter().for_each(|gate| gate.report(node, round));
                 assert!(!ends || steering.is_none_or(|steering| steering.patterns.is_empty()), "a checker ends");
             }),
             missing: Arc::new(|_| {}),
