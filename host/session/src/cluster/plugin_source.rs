@@ -153,6 +153,8 @@ pub(super) fn not_loaded(given: &Path, place: &Path, error: &LoadError) -> Failu
     match error {
         LoadError::Host { .. } => Failure::system(what),
         LoadError::Stopped(why) => Failure::stopped(why),
+        // A folder that was built is a plugin itself, whatever its folders look like.
+        _ if place.is_dir() => Failure::plugin(what),
         _ => with_advice(Failure::plugin(what), place),
     }
 }
