@@ -34,6 +34,7 @@
 //! | `printed` | every command line that a command prints |
 //! | `ready_made` | ready-made properties in each SDK and as expressions, and names of nodes |
 //! | `refusals` | every combination of options that is refused |
+//! | `breaks` | promises and connections that break, compared with a naive model |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
 //! | `origins` | traces that begin in given states |
@@ -59,6 +60,7 @@ mod audits;
 mod bad_input;
 mod book;
 mod bounds;
+mod breaks;
 mod builds;
 mod by_memory;
 mod cache;

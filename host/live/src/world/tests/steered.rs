@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::LocalKind;
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_search::kernel::rules::Rules;
 
@@ -27,20 +27,23 @@ fn hasty() -> Arc<Toy> {
     Arc::new(toy)
 }
 
-/// Runs a world with a checker for each node. Without losses the cluster keeps its promise, steered or not: a message lost to a filter is
-/// an error. The immediate check may refuse a violation at once, even if that breaks the promise.
-fn world(seed: u64) -> Result<(), String> {
-    let toy = hasty();
-    let mut settings = seeds::settings(Network::Unordered);
+/// Runs a world with a checker for each node, which may break connections where links have an order. Without losses the cluster keeps its
+/// promise, steered or not: a message lost to a filter is an error. The immediate check may refuse a violation at once, even if that breaks
+/// the promise.
+fn world(seed: u64, network: Network) -> Result<(), String> {
+    let (toy, breaks) = (hasty(), network == Network::Ordered);
+    let mut settings = seeds::settings(network);
     let timer = Range::milliseconds(300, 1_000);
     settings.delays = Delays { timer, ..settings.delays };
     let plan = Plan::ideal(seed, 2, settings);
-    let limits = Limits { promises: Some(Rules::default()), ..Limits::default() };
+    let limits = Limits { promises: Some(Rules::default()), breaks, ..Limits::default() };
     let (every, each) = (Duration::from_millis(40), Duration::from_micros(1));
-    let advice = Advice { scenario: Scenario::new(2), limits, every, base: Duration::ZERO, each, steers: Some(false) };
-    let world =
-        World::new(&toy, plan, |node| Guided::new(node, 2, Some(false))).map_err(|broken| broken.to_string())?;
-    let mut world = world.advised(advice);
+    // Where connections break in place of messages, they can break in the model.
+    let faults = Faults { resets: u32::from(breaks), ..Faults::default() };
+    let scenario = Scenario { network, faults, ..Scenario::new(2) };
+    let advice = Advice { scenario, limits, every, base: Duration::ZERO, each, steers: Some(breaks) };
+    let world = World::new(&toy, plan, |node| Guided::new(node, 2, Some(breaks)));
+    let mut world = world.map_err(|broken| broken.to_string())?.advised(advice);
     world.run().map_err(|broken| broken.to_string())?;
     let is_received =
         world.history.steps.iter().any(|step| step.node == 0 && matches!(step.what, What::Message { .. }));
@@ -51,5 +54,7 @@ fn world(seed: u64) -> Result<(), String> {
 
 #[test]
 fn steering_takes_away_nothing_that_is_owed() {
-    seeds::each("steering_takes_away_nothing_that_is_owed", 30, world);
+    for network in [Network::Unordered, Network::Ordered] {
+        seeds::each("steering_takes_away_nothing_that_is_owed", 30, |seed| world(seed, network));
+    }
 }
