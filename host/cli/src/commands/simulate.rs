@@ -144,7 +144,7 @@ fn title(violation: &Violation) -> String {
     }
 }
 
-/// What a run of `host run` with this finding is: what no plugin has, and what cannot be evaluated, says nothing about the protocol.
+/// The result of `host run` with this finding: missing features and evaluations that fail say nothing about the protocol.
 fn verdict(violation: &Violation) -> &'static str {
     match violation.exit() {
         _ if violation.nondeterminism.is_some() => "error",
@@ -153,17 +153,29 @@ fn verdict(violation: &Violation) -> &'static str {
     }
 }
 
+/// The result of all runs. Without a run, nothing is known.
+fn verdict_of_all(simulated: &Simulated) -> &'static str {
+    match &simulated.violation {
+        Some((_, violation)) => verdict(violation),
+        None if simulated.runs == 0 => "incomplete",
+        None => "no-violation",
+    }
+}
+
 fn text(simulated: &Simulated, asked: &SimulationSpec, saved: Option<&Saved>, predictions: &Predictions) -> String {
     let mut text = match &simulated.violation {
+        None if simulated.runs == 0 => {
+            let why = simulated.stopped.map_or_else(String::new, |stopped| format!(": {stopped}"));
+            format!("{}: no run has ended{why}\n", verdict_of_all(simulated))
+        }
         None => "no violation in these runs; only `host run` tells whether there is none\n".to_owned(),
         Some((run, violation)) => {
             let length = violation.trace.steps.len();
             let found = violation.found.as_ref().map_or(length, |(found, _)| found.steps.len());
             let (seconds, steps) = (seconds_until(run), count(length as u64, "step"));
             let (verdict, title, seed) = (verdict(violation), title(violation), run.seed);
-            format!(
-                "{verdict}: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps} instead of {found}\n"
-            )
+            let short = violation.unfinished.map_or_else(|| format!(" instead of {found}"), |why| format!(", {why}"));
+            format!("{verdict}: {title}\nin the run with seed {seed}, after {seconds:.3} s: {steps}{short}\n")
         }
     };
     text.push_str(&format!(
@@ -298,7 +310,8 @@ fn result(
         json!({
             "title": title(violation),
             "finding": violation.trace.finding,
-            "confirmed": violation.nondeterminism.is_none() && violation.unfinished.is_none(),
+            "confirmed": violation.is_confirmed(),
+            "unfinished": violation.unfinished.map(|unfinished| unfinished.to_string()),
             "seed": run.seed,
             "seconds": seconds_until(run),
             "length": violation.trace.steps.len(),
@@ -308,7 +321,7 @@ fn result(
         })
     });
     json!({
-        "result": simulated.violation.as_ref().map_or("no-violation", |(_, violation)| verdict(violation)),
+        "result": verdict_of_all(simulated),
         "exit_code": exit.code(),
         "plugin": cluster.plugin.reference,
         "seed": asked.seed,

@@ -45,7 +45,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
     (Exit::NeverReached, "the search is complete, and a `sometimes` property holds in no state"),
     (Exit::Evaluation, "a property cannot be evaluated"),
-    (Exit::Stopped, "stopped by a signal before a finding, or by --time before a result"),
+    (Exit::Stopped, "stopped by a signal before a finding, or by --time or --memory before a result"),
     (Exit::Plugin, "the plugin cannot be loaded or built, or asks for a thread, a socket or the like"),
     (Exit::Configuration, "an option, the scenario, the prefix or the trace does not fit"),
     (Exit::TooLarge, "the search is incomplete and --require-complete was given"),

@@ -128,9 +128,8 @@ impl ViolationReport {
             found_length: violation.found.as_ref().map_or(trace.steps.len(), |(found, _)| found.steps.len()),
             prefix_length: run.cluster.prefix_steps(),
             shortest: violation.shortest,
-            confirmed: violation.nondeterminism.is_none()
-                && !matches!(violation.unfinished, Some(Unfinished::Confirming(_))),
-            unfinished: violation.unfinished.map(unfinished),
+            confirmed: violation.is_confirmed(),
+            unfinished: violation.unfinished.map(|unfinished| unfinished.to_string()),
             replay: saved.map(|saved| saved.replay),
             title,
         }
@@ -146,12 +145,4 @@ fn present_fields(run: &FinishedRun<'_>, property: &str, violation: &Violation) 
     let states = nodes.map(|node| last(node).description.as_ref().filter(|_| is_about(node)));
     let names = judge.present_fields(property, &states.collect::<Vec<_>>())?;
     Some(words::on_one_line(&names.join(", "))).filter(|names| !names.is_empty())
-}
-
-/// The work that was not done on a finding, and the reason.
-fn unfinished(unfinished: Unfinished) -> String {
-    match unfinished {
-        Unfinished::Confirming(why) => format!("not run again from the start: {why}"),
-        Unfinished::Minimizing(why) => format!("not made short: {why}"),
-    }
 }

@@ -1,5 +1,7 @@
 //! From a finding of a search to a confirmed, reported and saved one.
 
+use std::fmt;
+
 use host_inspect::minimize::{MinimizeError, Minimized, Options};
 use host_inspect::recording::Recording;
 use host_inspect::shape::shape;
@@ -56,7 +58,21 @@ pub enum Unfinished {
     Minimizing(Stopped),
 }
 
+impl fmt::Display for Unfinished {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Confirming(why) => write!(formatter, "not run again from the start: {why}"),
+            Self::Minimizing(why) => write!(formatter, "not made short: {why}"),
+        }
+    }
+}
+
 impl Violation {
+    /// Whether it was run again from the start, with the same result.
+    pub fn is_confirmed(&self) -> bool {
+        self.nondeterminism.is_none() && !matches!(self.unfinished, Some(Unfinished::Confirming(_)))
+    }
+
     /// Its exit code.
     pub fn exit(&self) -> Exit {
         match (&self.nondeterminism, &self.trace.finding) {
