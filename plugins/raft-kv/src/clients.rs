@@ -4,11 +4,10 @@ use guest_sdk::{Context, LocalEvent, LocalEvents, Request, Response};
 
 use crate::answers::answer;
 use crate::pieces::size;
-use crate::{Bug, Command, Entry, Local, Message, Operation, Outcome, RaftKv, Read, Role, State, reads, replication};
-
-/// Bytes of the longest key and of the longest value.
-const KEY_MAX: usize = 256;
-const VALUE_MAX: usize = 64 << 10;
+use crate::{
+    Bug, Command, Condition, Entry, Local, Message, Operation, Outcome, RaftKv, Range, Read, Role, State, Write, http,
+    reads, replication,
+};
 
 /// The event that a request becomes, at a leader.
 pub(crate) fn accept(
@@ -17,24 +16,10 @@ pub(crate) fn accept(
     number: u64,
     request: Request,
 ) -> Result<LocalEvent<Local>, Response> {
-    let Request { method, path, body } = request;
-    let key = path.trim_start_matches('/');
-    if key.is_empty() {
-        return Err(Response::new(404).body("name a key, as in /color\n"));
+    let (name, operation) = http::operation(request, protocol.revisions)?;
+    if operation.has_value() && is_full(protocol, state, operation.size()) {
+        return Err(Response::new(507).body("the store is full: delete what it is not for, or raise `room`\n"));
     }
-    if key.len() > KEY_MAX || body.len() > VALUE_MAX {
-        return Err(Response::new(413).body("a key has at most 256 bytes, a value 65536\n"));
-    }
-    let key = key.to_owned();
-    let (name, operation) = match &method[..] {
-        "GET" | "HEAD" => ("get", Operation::Get(key)),
-        "PUT" if is_full(protocol, state, key.len() + body.len()) => {
-            return Err(Response::new(507).body("the store is full: delete what it is not for, or raise `room`\n"));
-        }
-        "PUT" => ("put", Operation::Put(key, body)),
-        "DELETE" => ("delete", Operation::Delete(key)),
-        _ => return Err(Response::new(405).body("there are GET, PUT and DELETE\n")),
-    };
     match &state.role {
         Role::Leader { .. } => Ok(LocalEvent::application(name, Local::Request { number, operation })),
         Role::Follower { leader: Some(leader) } => Err(Response::ask(*leader)),
@@ -45,9 +30,8 @@ pub(crate) fn accept(
 /// Whether a leader has no room for `more` bytes, in addition to its store and to what is not committed yet.
 fn is_full(protocol: &RaftKv, state: &State, more: usize) -> bool {
     let disk = &state.disk;
-    let store: usize = disk.store.iter().map(|(key, value)| key.len() + value.len()).sum();
     let log: usize = disk.log.after(disk.commit).iter().map(size).sum();
-    matches!(state.role, Role::Leader { .. }) && store + log + more > protocol.room
+    matches!(state.role, Role::Leader { .. }) && disk.store.size() + log + more > protocol.room
 }
 
 /// Lists what clients can ask in a search: of a leader, one after the other, about one key.
@@ -63,11 +47,23 @@ pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Lo
         other => format!("k{other}"),
     };
     let value = vec![events.me() as u8, number as u8];
-    let put = Operation::Put(key(), value);
-    events.application("put", Local::Request { number, operation: put });
-    events.application("get", Local::Request { number, operation: Operation::Get(key()) });
-    if state.disk.store.contains_key(&key()) {
-        events.application("delete", Local::Request { number, operation: Operation::Delete(key()) });
+    let known = state.disk.store.items.get(&key());
+    let mut may_ask = |name, operation| events.application(name, Local::Request { number, operation });
+    if !protocol.revisions {
+        may_ask("put", Operation::Put(key(), value));
+        may_ask("get", Operation::Get(key()));
+        if known.is_some() {
+            may_ask("delete", Operation::Delete(key()));
+        }
+        return;
+    }
+    // A client that has read this node's store writes if that is still so.
+    let condition = known.map_or(Condition::Absent, |item| Condition::Revision(item.revision));
+    may_ask("swap", Operation::Write(Write { key: key(), value: Some(value), condition }));
+    may_ask("range", Operation::Range(Range { prefix: "k".to_owned(), after: String::new(), limit: 2 }));
+    if known.is_some() {
+        let condition = Condition::None;
+        may_ask("delete", Operation::Write(Write { key: key(), value: None, condition }));
     }
 }
 
@@ -90,16 +86,23 @@ pub(crate) fn request(
         return;
     }
     match (protocol.bug, &operation) {
-        (Bug::ReadLocal, Operation::Get(_)) => {
+        (Bug::ReadLocal, _) if operation.is_read() => {
             let outcome = operation.apply(&mut state.disk.store);
             return answer(ctx, state, number, outcome);
         }
-        (Bug::AnswerEarly, Operation::Put(..) | Operation::Delete(_)) => answer(ctx, state, number, Outcome::Done),
+        (Bug::AnswerEarly, _) if !operation.is_read() => answer(ctx, state, number, Outcome::Done),
         _ => {}
     }
-    if protocol.reads_by_index && matches!(operation, Operation::Get(_)) {
+    if protocol.reads_by_index && operation.is_read() {
         return reads::take(protocol, ctx, state, Read { number, operation });
     }
+    let operation = match operation {
+        Operation::Write(write) if protocol.bug == Bug::CompareEarly => match write.unmet(&state.disk.store) {
+            Some(outcome) => return answer(ctx, state, number, outcome),
+            None => Operation::Write(Write { condition: Condition::None, ..write }),
+        },
+        operation => operation,
+    };
     let command = Command { node: ctx.me(), number, operation };
     replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: Some(command) });
 }

@@ -13,11 +13,15 @@
 //! | `reads` | reads that need no entry in the log |
 //! | `clients` | requests, and histories of them |
 //! | `answers` | answers to clients once an operation is done |
+//! | `http` | requests and answers in the terms of HTTP |
+//! | `data` | the durable state in data files, of this version and earlier ones |
 //! | `spec` | what must hold |
 
 mod answers;
 mod clients;
+mod data;
 mod election;
+mod http;
 mod log;
 mod pieces;
 mod reads;
@@ -38,11 +42,12 @@ use serde::{Deserialize, Serialize};
 
 use pieces::Piece;
 
+pub use data::Kept;
 pub use log::{Command, Entry, Index, Log, Mark, Term};
 pub use pieces::{Incoming, Snapshot};
 pub use reads::{Read, Reads};
 pub use replication::Progress;
-pub use store::{Operation, Outcome, Sequential, Store};
+pub use store::{Condition, Item, Operation, Outcome, Page, Range, Revision, Sequential, Store, Write};
 
 /// The configuration of a run.
 #[derive(Clone, Debug)]
@@ -73,6 +78,8 @@ pub struct RaftKv {
     batches: bool,
     /// Whether reads need no entry in the log.
     reads_by_index: bool,
+    /// Whether writes count as revisions, on which conditions are.
+    revisions: bool,
     bug: Bug,
 }
 
@@ -88,6 +95,8 @@ enum Bug {
     ReadEarly,
     /// The store on the disk is behind the log that goes with it.
     ForgetStore,
+    /// A leader judges the condition of a write when the request arrives.
+    CompareEarly,
     /// A node votes for any candidate, even if the log of the candidate is behind its own.
     NoLogCheck,
 }
@@ -129,7 +138,6 @@ pub enum Raft {
         /// The number of this piece, counted from 0.
         number: u32,
         /// The store after all entries up to there; of a store in pieces, some keys in their order.
-        #[serde(with = "store::values")]
         store: Store,
         /// Whether this is the last piece.
         is_last: bool,
@@ -230,7 +238,6 @@ pub struct Disk {
     /// The last index that is committed and applied to the store.
     pub commit: Index,
     /// The store after these entries.
-    #[serde(with = "store::values")]
     pub store: Store,
     /// The number of requests that it has received in a search.
     pub asked: u64,
@@ -250,7 +257,7 @@ impl Protocol for RaftKv {
     type State = State;
     type Message = Message;
     type Local = Local;
-    type Durable = Disk;
+    type Durable = Kept;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
         let bugs = &[
@@ -260,6 +267,7 @@ impl Protocol for RaftKv {
             ("read-early", Bug::ReadEarly),
             ("forget-store", Bug::ForgetStore),
             ("no-log-check", Bug::NoLogCheck),
+            ("compare-early", Bug::CompareEarly),
         ];
         Ok(Self {
             terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
@@ -283,12 +291,13 @@ impl Protocol for RaftKv {
                 &[("log", false), ("index", true)],
                 "log: a read is an entry like a write; index: a majority confirms that the leader leads",
             )?,
+            revisions: parameters.get("revisions", false, "whether writes count as revisions, for conditions")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
     }
 
-    fn init(&self, ctx: &mut Context<Message>, durable: Option<Disk>) -> State {
-        let disk = durable.unwrap_or_else(|| Disk {
+    fn init(&self, ctx: &mut Context<Message>, durable: Option<Kept>) -> State {
+        let disk = durable.map(|Kept(disk)| disk).unwrap_or_else(|| Disk {
             term: 0,
             voted_for: None,
             log: Log::default(),
@@ -337,12 +346,12 @@ impl Protocol for RaftKv {
         }
     }
 
-    fn persist(&self, state: &State) -> Option<Disk> {
+    fn persist(&self, state: &State) -> Option<Kept> {
         let mut disk = state.disk.clone();
         if self.bug == Bug::ForgetStore {
             disk.store = Store::default();
         }
-        Some(disk)
+        Some(Kept(disk))
     }
 
     /// A time-out takes at least three heartbeats, and the time-outs of two nodes differ enough for one of them to win its election.

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::values;
-use crate::{Command, Entry, Mark, Operation, Raft, Store};
+use crate::{Command, Entry, Mark, Raft, Store};
 
 /// Heartbeats without progress of any node until the copy of a store for pieces is discarded.
 const IDLE_MAX: u32 = 20;
@@ -17,7 +16,6 @@ pub struct Snapshot {
     /// The last entry in the store.
     pub last: Mark,
     /// The store after all entries up to there.
-    #[serde(with = "values")]
     pub store: Store,
     /// Heartbeats since a node has taken a piece of it.
     pub idle: u32,
@@ -31,7 +29,6 @@ pub struct Incoming {
     /// The number of pieces.
     pub count: u32,
     /// The contents of the pieces.
-    #[serde(with = "values")]
     pub store: Store,
 }
 
@@ -88,16 +85,16 @@ impl Incoming {
 
 /// The piece of the store with this number, counted from 0; the last one if there are fewer. It is the same at every node with this store.
 pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) -> Raft {
-    let (mut part, mut at, mut bytes) = (Store::new(), 0, 0);
-    for (key, value) in store {
-        let more = key.len() + value.len() + AROUND;
+    let (mut part, mut at, mut bytes) = (store.empty(), 0, 0);
+    for (key, item) in &store.items {
+        let more = key.len() + item.value.len() + AROUND;
         if bytes > 0 && bytes + more > bytes_max {
             if at == number {
                 return Raft::Install { last, number, store: part, is_last: false };
             }
-            (part, at, bytes) = (Store::new(), at + 1, 0);
+            (part, at, bytes) = (store.empty(), at + 1, 0);
         }
-        part.insert(key.clone(), value.clone());
+        part.items.insert(key.clone(), item.clone());
         bytes += more;
     }
     Raft::Install { last, number: at, store: part, is_last: true }
@@ -116,8 +113,5 @@ pub(crate) fn batch(entries: &[Entry], bytes_max: usize) -> &[Entry] {
 
 /// Bytes of the keys and values of an entry.
 pub(crate) fn size(entry: &Entry) -> usize {
-    entry.command.as_ref().map_or(0, |Command { operation, .. }| match operation {
-        Operation::Get(key) | Operation::Delete(key) => key.len(),
-        Operation::Put(key, value) => key.len() + value.len(),
-    })
+    entry.command.as_ref().map_or(0, |Command { operation, .. }| operation.size())
 }

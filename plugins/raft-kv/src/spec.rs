@@ -4,15 +4,16 @@ use guest_sdk::linearizability::{ClientId, History as Histories};
 use guest_sdk::{EncodedList, NodeId, Properties};
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Index, Mark, Operation, Outcome, RaftKv, Role, Sequential, State, Term};
+use crate::{Entry, Index, Item, Mark, Operation, Outcome, RaftKv, Revision, Role, Sequential, State, Term};
 
 /// The committed part of a node's state, without anything else, so that there are few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Done {
     commit: Mark,
-    /// The keys of the store, and the values in their order.
+    /// The keys of the store, and their values in the same order.
     keys: EncodedList<String>,
-    values: EncodedList<Vec<u8>>,
+    items: EncodedList<Item>,
+    revision: Revision,
     /// The last of the entries that led there, as far as the log has them.
     entries: EncodedList<Entry>,
 }
@@ -85,7 +86,7 @@ pub(crate) fn properties(claims: &mut Properties<RaftKv>) {
     claims.always("linearizable").system(|_, state| operations(state), linearizable);
     claims.eventually("led").system(|protocol, state| Some(following(protocol, state)), led);
     claims.sometimes("elected").node(|_, state| leads(state), |_| Ok(()));
-    claims.sometimes("done").node(|_, state| (!state.disk.store.is_empty()).then_some(()), |()| Ok(()));
+    claims.sometimes("done").node(|_, state| (!state.disk.store.items.is_empty()).then_some(()), |()| Ok(()));
     claims
         .sometimes("returned")
         .node(|_, state| operations(state).filter(|all| all.iter().any(|one| one.returned().is_some())), |_| Ok(()));
@@ -113,8 +114,9 @@ fn done(state: &State) -> Option<Done> {
     let entries = &disk.log.after(base)[..(commit.index - base) as usize];
     (commit.index > 0).then(|| Done {
         commit,
-        keys: disk.store.keys().collect(),
-        values: disk.store.values().collect(),
+        keys: disk.store.items.keys().collect(),
+        items: disk.store.items.values().collect(),
+        revision: disk.store.revision,
         entries: entries.iter().collect(),
     })
 }
@@ -182,7 +184,9 @@ fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
         if let Some(place) = both.find(|place| left.entry(*place) != right.entry(*place)) {
             return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
         }
-        if left.commit == right.commit && (&left.keys, &left.values) != (&right.keys, &right.values) {
+        if left.commit == right.commit
+            && (&left.keys, &left.items, left.revision) != (&right.keys, &right.items, right.revision)
+        {
             return Err(format!(
                 "nodes {one} and {other} have done the same {common} entries and have different stores"
             ));

@@ -1,14 +1,38 @@
 //! Keys with values, and operations on them.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use guest_sdk::linearizability::SequentialObject;
 use serde::{Deserialize, Serialize};
 
-/// Keys with their values.
-pub type Store = BTreeMap<String, Vec<u8>>;
+/// A number of changes of a store.
+pub type Revision = u64;
 
-/// An operation of a client.
+/// Keys, and bytes of keys and values, in one page of a range; a page has at least one key if there is one.
+pub(crate) const PAGE_KEYS_MAX: u32 = 1_000;
+const PAGE_BYTES_MAX: usize = 256 << 10;
+
+/// Keys with their values, and the number of changes that led there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Store {
+    /// The keys.
+    pub items: BTreeMap<String, Item>,
+    /// The number of changes by [`Operation::Write`]: others do not count, so that a store without revisions has none.
+    pub revision: Revision,
+}
+
+/// The value of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Item {
+    /// The revision of the store after the last change of the key; 0 if that change did not count.
+    pub revision: Revision,
+    /// The value.
+    #[serde(with = "serde_bytes")]
+    pub value: Vec<u8>,
+}
+
+/// An operation of a client. A variant keeps its place, since it names the entries in data files.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Operation {
     /// The value of a key.
@@ -17,6 +41,48 @@ pub enum Operation {
     Put(String, #[serde(with = "serde_bytes")] Vec<u8>),
     /// A key has no value any more.
     Delete(String),
+    /// A write that counts.
+    Write(Write),
+    /// The value of a key with its revision.
+    Find(String),
+    /// A page of keys with their values.
+    Range(Range),
+}
+
+/// A write that counts as a revision of the store if it changes anything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Write {
+    /// The key.
+    pub key: String,
+    /// Its value from then on; none to delete it.
+    #[serde(with = "serde_bytes")]
+    pub value: Option<Vec<u8>>,
+    /// The condition without which nothing happens.
+    pub condition: Condition,
+}
+
+/// A condition on the present value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Condition {
+    /// It always holds.
+    None,
+    /// The key has no value.
+    Absent,
+    /// The key has a value.
+    Present,
+    /// The key has a value of this revision.
+    Revision(Revision),
+}
+
+/// The keys with a prefix, in their order, from one place on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Range {
+    /// The beginning of each key.
+    pub prefix: String,
+    /// The last key of the page before; empty for the first page.
+    pub after: String,
+    /// The maximum number of keys.
+    pub limit: u32,
 }
 
 /// The results of an operation.
@@ -26,16 +92,131 @@ pub enum Outcome {
     Value(#[serde(with = "serde_bytes")] Option<Vec<u8>>),
     /// It is done.
     Done,
+    /// It is done, and this is the revision of the store.
+    Written(Revision),
+    /// The condition does not hold, and nothing has happened: the key has this revision, or no value.
+    Unmet(Option<Revision>),
+    /// The key has this value with its revision, or none.
+    Item(Option<Item>),
+    /// The keys of a page.
+    Page(Page),
+}
+
+/// Keys with their values, in the order of the keys.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Page {
+    /// The revision of the store.
+    pub revision: Revision,
+    /// The keys.
+    pub items: Vec<(String, Item)>,
+    /// Whether further keys follow.
+    pub has_more: bool,
+}
+
+impl Store {
+    /// A store of this revision without keys.
+    pub(crate) fn empty(&self) -> Self {
+        Self { items: BTreeMap::new(), revision: self.revision }
+    }
+
+    /// Adds the keys of another part of the same store.
+    pub(crate) fn extend(&mut self, part: Self) {
+        self.items.extend(part.items);
+    }
+
+    /// Bytes of its keys and values.
+    pub(crate) fn size(&self) -> usize {
+        self.items.iter().map(|(key, item)| key.len() + item.value.len()).sum()
+    }
 }
 
 impl Operation {
     pub(crate) fn apply(&self, store: &mut Store) -> Outcome {
         match self {
-            Self::Get(key) => return Outcome::Value(store.get(key).cloned()),
-            Self::Put(key, value) => drop(store.insert(key.clone(), value.clone())),
-            Self::Delete(key) => drop(store.remove(key)),
+            Self::Get(key) => return Outcome::Value(store.items.get(key).map(|item| item.value.clone())),
+            Self::Put(key, value) => {
+                store.items.insert(key.clone(), Item { revision: 0, value: value.clone() });
+            }
+            Self::Delete(key) => drop(store.items.remove(key)),
+            Self::Write(write) => return write.apply(store),
+            Self::Find(key) => return Outcome::Item(store.items.get(key).cloned()),
+            Self::Range(range) => return Outcome::Page(range.page(store)),
         }
         Outcome::Done
+    }
+
+    /// Whether it gives a key a value, for which the store needs room.
+    pub(crate) fn has_value(&self) -> bool {
+        matches!(self, Self::Put(..) | Self::Write(Write { value: Some(_), .. }))
+    }
+
+    /// Whether it changes no store.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self, Self::Get(_) | Self::Find(_) | Self::Range(_))
+    }
+
+    /// Bytes of its keys and values.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Get(key) | Self::Delete(key) | Self::Find(key) => key.len(),
+            Self::Put(key, value) => key.len() + value.len(),
+            Self::Write(Write { key, value, .. }) => key.len() + value.as_ref().map_or(0, Vec::len),
+            Self::Range(range) => range.prefix.len() + range.after.len(),
+        }
+    }
+}
+
+impl Write {
+    /// The outcome if the condition does not hold.
+    pub(crate) fn unmet(&self, store: &Store) -> Option<Outcome> {
+        let known = store.items.get(&self.key).map(|item| item.revision);
+        let holds = match self.condition {
+            Condition::None => true,
+            Condition::Absent => known.is_none(),
+            Condition::Present => known.is_some(),
+            Condition::Revision(revision) => known == Some(revision),
+        };
+        (!holds).then_some(Outcome::Unmet(known))
+    }
+
+    fn apply(&self, store: &mut Store) -> Outcome {
+        if let Some(unmet) = self.unmet(store) {
+            return unmet;
+        }
+        if self.value.is_some() || store.items.contains_key(&self.key) {
+            store.revision += 1;
+        }
+        match &self.value {
+            Some(value) => {
+                let item = Item { revision: store.revision, value: value.clone() };
+                store.items.insert(self.key.clone(), item);
+            }
+            None => drop(store.items.remove(&self.key)),
+        }
+        Outcome::Written(store.revision)
+    }
+}
+
+impl Range {
+    fn page(&self, store: &Store) -> Page {
+        let begin = match self.after >= self.prefix {
+            true => Bound::Excluded(self.after.as_str()),
+            false => Bound::Included(self.prefix.as_str()),
+        };
+        let mut rest = store
+            .items
+            .range::<str, _>((begin, Bound::Unbounded))
+            .take_while(|(key, _)| key.starts_with(self.prefix.as_str()));
+        let (mut items, mut bytes, mut has_more) = (Vec::new(), 0, false);
+        for (key, item) in &mut rest {
+            bytes += key.len() + item.value.len();
+            has_more = items.len() >= self.limit as usize || !items.is_empty() && bytes > PAGE_BYTES_MAX;
+            if has_more {
+                break;
+            }
+            items.push((key.clone(), item.clone()));
+        }
+        Page { revision: store.revision, items, has_more }
     }
 }
 
@@ -57,60 +238,77 @@ impl SequentialObject for Sequential {
     }
 }
 
-/// Encodes each value of a store at once instead of byte by byte. The bytes are the same, in far fewer steps: a
-/// store is encoded after each event.
-pub(crate) mod values {
-    use std::collections::BTreeMap;
-
-    use serde::{Deserialize, Deserializer, Serializer};
-    use serde_bytes::{ByteBuf, Bytes};
-
-    use super::Store;
-
-    pub(crate) fn serialize<S: Serializer>(store: &Store, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(store.iter().map(|(key, value)| (key, Bytes::new(value))))
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Store, D::Error> {
-        let store = BTreeMap::<String, ByteBuf>::deserialize(deserializer)?;
-        Ok(store.into_iter().map(|(key, value)| (key, value.into_vec())).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct AtOnce(#[serde(with = "values")] Store);
-
-    #[derive(Serialize)]
-    enum ByteByByte<'v> {
-        Get(&'v str),
-        Put(&'v str, &'v Vec<u8>),
-        Delete(&'v str),
+    fn write(key: &str, value: Option<&str>, condition: Condition) -> Operation {
+        Operation::Write(Write { key: key.to_owned(), value: value.map(Into::into), condition })
     }
 
-    /// Messages, states and data files are those of nodes that encode byte by byte.
     #[test]
-    fn values_are_encoded_as_any_other_list() {
-        for length in [0, 1, 127, 128, 70_000] {
-            let value = vec![7; length];
-            let store = Store::from([("color".to_owned(), value.clone()), ("size".to_owned(), Vec::new())]);
-            let bytes = postcard::to_allocvec(&store).expect("it has an encoding");
-            assert_eq!(postcard::from_bytes(&bytes), Ok(AtOnce(store.clone())));
-            assert_eq!(postcard::to_allocvec(&AtOnce(store)).expect("it has an encoding"), bytes);
-            let key = || "color".to_owned();
-            let operations = [
-                (Operation::Get(key()), ByteByByte::Get("color")),
-                (Operation::Put(key(), value.clone()), ByteByByte::Put("color", &value)),
-                (Operation::Delete(key()), ByteByByte::Delete("color")),
-            ];
-            for (operation, expected) in operations {
-                let bytes = postcard::to_allocvec(&expected).expect("it has an encoding");
-                assert_eq!(postcard::from_bytes(&bytes), Ok(operation.clone()));
-                assert_eq!(postcard::to_allocvec(&operation).expect("it has an encoding"), bytes);
+    fn a_write_happens_only_if_its_condition_holds() {
+        let mut store = Store::default();
+        let mut does = |value, condition| write("color", value, condition).apply(&mut store);
+        assert_eq!(does(Some("red"), Condition::Present), Outcome::Unmet(None));
+        assert_eq!(does(Some("red"), Condition::Revision(0)), Outcome::Unmet(None));
+        assert_eq!(does(None, Condition::None), Outcome::Written(0));
+        assert_eq!(does(Some("red"), Condition::Absent), Outcome::Written(1));
+        assert_eq!(does(Some("blue"), Condition::Absent), Outcome::Unmet(Some(1)));
+        assert_eq!(does(Some("blue"), Condition::Revision(2)), Outcome::Unmet(Some(1)));
+        assert_eq!(does(Some("blue"), Condition::Revision(1)), Outcome::Written(2));
+        assert_eq!(does(None, Condition::Revision(1)), Outcome::Unmet(Some(2)));
+        assert_eq!(does(None, Condition::Present), Outcome::Written(3));
+        assert_eq!(does(Some("red"), Condition::None), Outcome::Written(4));
+        // A value of an earlier version has the revision 0.
+        Operation::Put("color".to_owned(), b"old".to_vec()).apply(&mut store);
+        assert_eq!(write("color", Some("new"), Condition::Revision(0)).apply(&mut store), Outcome::Written(5));
+    }
+
+    /// Pages of all lengths, compared with a filter over all keys.
+    #[test]
+    fn pages_have_the_keys_of_a_filter_in_their_order() {
+        let mut store = Store::default();
+        let keys = ["", "a", "a/", "a/b", "a/c", "a0", "b", "b/x", "\u{7f}", "ä", "ä/b"];
+        keys.iter().for_each(|key| drop(write(key, Some(key), Condition::None).apply(&mut store)));
+        for prefix in ["", "a", "a/", "b", "ä", "z"] {
+            for after in ["", "A", "a", "a/b", "a/bb", "b", "c", "ä", "ö"] {
+                let all: Vec<&str> = store
+                    .items
+                    .keys()
+                    .map(String::as_str)
+                    .filter(|key| key.starts_with(prefix) && (*key > after || after.is_empty() && prefix.is_empty()))
+                    .collect();
+                // The empty key has no place before it; clients cannot name it.
+                let all: Vec<&str> = all.into_iter().filter(|key| !key.is_empty()).collect();
+                for limit in 0..5 {
+                    let range = Range { prefix: prefix.to_owned(), after: after.to_owned(), limit };
+                    let page = range.page(&store);
+                    let found: Vec<&str> = page.items.iter().map(|(key, _)| key.as_str()).collect();
+                    let expected = &all[..all.len().min(limit as usize)];
+                    assert_eq!((&found[..], page.has_more), (expected, all.len() > limit as usize), "{range:?}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_page_has_a_bounded_number_of_bytes() {
+        let mut store = Store::default();
+        let key = |number: usize| format!("{number:02}");
+        let value = "x".repeat(60 << 10);
+        (0..10).for_each(|number| drop(write(&key(number), Some(&value), Condition::None).apply(&mut store)));
+        let (mut after, mut seen) = (String::new(), Vec::new());
+        loop {
+            let page = Range { prefix: String::new(), after: after.clone(), limit: 100 }.page(&store);
+            let bytes: usize = page.items.iter().map(|(key, item)| key.len() + item.value.len()).sum();
+            assert!((1..=PAGE_BYTES_MAX).contains(&bytes), "{bytes}");
+            seen.extend(page.items.iter().map(|(key, _)| key.clone()));
+            after = seen.last().expect("a page has a key").clone();
+            if !page.has_more {
+                break;
+            }
+        }
+        assert_eq!(seen, (0..10).map(key).collect::<Vec<_>>());
     }
 }

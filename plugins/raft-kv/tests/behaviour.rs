@@ -100,7 +100,7 @@ fn a_node_that_is_behind_gets_the_store_and_no_entry() {
                 usize::from(matches!(cluster.in_flight()[0].message, Message::Raft { what: Raft::Install { .. }, .. }));
             cluster.deliver(0);
         }
-        assert_eq!(cluster.state(2).disk.store.get("color"), Some(&b"blue".to_vec()));
+        assert_eq!(cluster.state(2).disk.store.items.get("color").map(|item| &item.value[..]), Some(&b"blue"[..]));
         assert_eq!(installs > 0, is_store);
         assert_eq!(cluster.check(), Ok(()));
     }
@@ -298,7 +298,7 @@ fn bytes(message: &Message) -> usize {
     match message {
         Message::Raft { what: Raft::Append { entries, .. }, .. } => entries.iter().map(of_entry).sum(),
         Message::Raft { what: Raft::Install { store, .. }, .. } => {
-            store.iter().map(|(key, value)| key.len() + value.len()).sum()
+            store.items.iter().map(|(key, item)| key.len() + item.value.len()).sum()
         }
         _ => 0,
     }
@@ -354,7 +354,7 @@ fn a_node_that_is_far_behind_catches_up_by_messages_of_bounded_length() {
             let mut cluster = behind(kept, values);
             catch_up(&mut cluster, seed);
             assert_eq!(cluster.check(), Ok(()));
-            assert_eq!(cluster.state(2).disk.store.len(), values);
+            assert_eq!(cluster.state(2).disk.store.items.len(), values);
             assert_eq!(cluster.state(2).incoming, None);
         }
     }

@@ -25,7 +25,7 @@ pub fn ask(clients: &[SocketAddr], node: &mut usize, operation: &Operation) -> A
         match (status, operation) {
             (200, Operation::Get(_)) => return Answer::Outcome(Outcome::Value(Some(body))),
             (404, Operation::Get(_)) => return Answer::Outcome(Outcome::Value(None)),
-            (204, Operation::Put(..) | Operation::Delete(_)) => return Answer::Outcome(Outcome::Done),
+            (200 | 204, Operation::Put(..) | Operation::Delete(_)) => return Answer::Outcome(Outcome::Done),
             (503, _) => return Answer::Refused,
             (504, _) => return Answer::Unknown,
             (307, _) => {

@@ -1,0 +1,197 @@
+//! Requests and answers in the terms of HTTP.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use guest_sdk::{Request, Response};
+use percent_encoding::percent_decode_str;
+use serde::Serialize;
+
+use crate::store::PAGE_KEYS_MAX;
+use crate::{Condition, Item, Operation, Outcome, Page, Range, Revision, Write};
+
+/// Bytes of the longest key and of the longest value.
+const KEY_MAX: usize = 256;
+const VALUE_MAX: usize = 64 << 10;
+
+/// The maximum number of keys in a page whose request does not say it.
+const PAGE_KEYS: u32 = 100;
+
+/// The method, the key and the parameters of a request.
+struct Asked {
+    method: String,
+    key: String,
+    query: BTreeMap<String, String>,
+}
+
+/// The operation of a request, with its name in a search.
+///
+/// # Errors
+///
+/// The answer to a request that has none.
+pub(crate) fn operation(request: Request, has_revisions: bool) -> Result<(&'static str, Operation), Response> {
+    let Request { method, path, body } = request;
+    let mut asked = Asked::read(method, &path)?;
+    let method = asked.method.clone();
+    if asked.key.is_empty() && !(asked.query.contains_key("prefix") && is_read(&method)) {
+        return Err(Response::new(404).body("name a key, as in /color, or a range, as in /?prefix=co\n"));
+    }
+    if asked.key.len() > KEY_MAX || body.len() > VALUE_MAX {
+        return Err(Response::new(413).body("a key has at most 256 bytes, a value 65536\n"));
+    }
+    let named = match method.as_str() {
+        _ if is_read(&method) && asked.key.is_empty() => ("range", asked.range()?),
+        _ if is_read(&method) => match asked.flag("json")? {
+            true => ("get", Operation::Find(asked.key.clone())),
+            false => ("get", Operation::Get(asked.key.clone())),
+        },
+        "PUT" => ("put", asked.write(Some(body), has_revisions)?),
+        "DELETE" => ("delete", asked.write(None, has_revisions)?),
+        _ => return Err(Response::new(405).body("there are GET, PUT and DELETE\n")),
+    };
+    match asked.query.keys().next() {
+        None => Ok(named),
+        Some(other) => Err(refuse(&format!(
+            "{method} has no parameter {other:?} here: a write has `if-match` and `if-none-match`, a read of a key `json`, a range \
+             `prefix`, `after` and `limit`"
+        ))),
+    }
+}
+
+fn is_read(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
+}
+
+fn refuse(why: &str) -> Response {
+    Response::new(400).body(format!("{why}\n"))
+}
+
+/// The text that a path or a part of a query stands for.
+fn decoded(text: &str) -> Result<String, Response> {
+    let is_escape = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(is_escape) {
+        return Err(refuse("a `%` begins two hexadecimal digits: write `%25` for the character itself"));
+    }
+    let bytes = percent_decode_str(text);
+    let text = bytes.decode_utf8().map_err(|_| refuse("keys are UTF-8: encode other bytes, such as by Base64"))?;
+    Ok(text.into_owned())
+}
+
+impl Asked {
+    fn read(method: String, path: &str) -> Result<Self, Response> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let key = decoded(path.trim_start_matches('/'))?;
+        let mut parameters = BTreeMap::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            // In a query, a plus sign stands for a space.
+            let [name, value] = [name, value].map(|text| decoded(&text.replace('+', " ")));
+            let (name, value) = (name?, value?);
+            if parameters.contains_key(&name) {
+                return Err(refuse(&format!("the parameter {name:?} is given twice")));
+            }
+            parameters.insert(name, value);
+        }
+        Ok(Self { method, key, query: parameters })
+    }
+
+    fn flag(&mut self, name: &str) -> Result<bool, Response> {
+        match self.query.remove(name).as_deref() {
+            None | Some("false") => Ok(false),
+            Some("" | "true") => Ok(true),
+            Some(other) => Err(refuse(&format!("`{name}` is `true` or `false`, not {other:?}"))),
+        }
+    }
+
+    fn range(&mut self) -> Result<Operation, Response> {
+        let [prefix, after] = ["prefix", "after"].map(|name| self.query.remove(name).unwrap_or_default());
+        if prefix.len() > KEY_MAX || after.len() > KEY_MAX {
+            return Err(Response::new(413).body("a key has at most 256 bytes\n"));
+        }
+        let limit = match self.query.remove("limit") {
+            None => PAGE_KEYS,
+            Some(text) => text
+                .parse()
+                .ok()
+                .filter(|limit| (1..=PAGE_KEYS_MAX).contains(limit))
+                .ok_or_else(|| refuse(&format!("`limit` is a number from 1 to {PAGE_KEYS_MAX}, not {text:?}")))?,
+        };
+        Ok(Operation::Range(Range { prefix, after, limit }))
+    }
+
+    fn write(&mut self, value: Option<Vec<u8>>, has_revisions: bool) -> Result<Operation, Response> {
+        let condition = self.condition()?;
+        let key = self.key.clone();
+        match (has_revisions, condition, value) {
+            (true, condition, value) => Ok(Operation::Write(Write { key, value, condition })),
+            (false, Condition::None, Some(value)) => Ok(Operation::Put(key, value)),
+            (false, Condition::None, None) => Ok(Operation::Delete(key)),
+            (false, ..) => Err(refuse("this cluster has no revisions: its file needs `revisions = true`")),
+        }
+    }
+
+    fn condition(&mut self) -> Result<Condition, Response> {
+        let [matches, absent] = ["if-match", "if-none-match"].map(|name| self.query.remove(name));
+        match (matches.as_deref(), absent.as_deref()) {
+            (None, None) => Ok(Condition::None),
+            (Some("*"), None) => Ok(Condition::Present),
+            (None, Some("*")) => Ok(Condition::Absent),
+            (Some(text), None) => text.parse().map(Condition::Revision).map_err(|_| {
+                refuse(&format!("`if-match` is a revision, as `GET /KEY?json` says it, or `*`, not {text:?}"))
+            }),
+            (None, Some(text)) => {
+                Err(refuse(&format!("`if-none-match` is `*` for a key without a value, not {text:?}")))
+            }
+            (Some(_), Some(_)) => Err(refuse("give `if-match` or `if-none-match`, not both")),
+        }
+    }
+}
+
+/// A key in an answer. Values are bytes, which JSON has only as text: Base64 as in the interfaces of etcd and Consul.
+#[derive(Serialize)]
+struct ShownItem<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<&'a str>,
+    revision: Revision,
+    value: String,
+}
+
+#[derive(Serialize)]
+struct ShownPage<'a> {
+    revision: Revision,
+    items: Vec<ShownItem<'a>>,
+    more: bool,
+}
+
+#[derive(Serialize)]
+struct ShownRevision {
+    revision: Option<Revision>,
+}
+
+impl<'a> ShownItem<'a> {
+    fn new(key: Option<&'a str>, item: &Item) -> Self {
+        Self { key, revision: item.revision, value: STANDARD.encode(&item.value) }
+    }
+}
+
+fn json(status: u16, content: &impl Serialize) -> Response {
+    let text = serde_json::to_string(content).expect("text and numbers have a JSON form");
+    Response::new(status).body(text + "\n")
+}
+
+/// The answer to a client whose operation is done.
+pub(crate) fn response(outcome: Outcome) -> Response {
+    match outcome {
+        Outcome::Value(Some(value)) => Response::new(200).body(value),
+        Outcome::Value(None) | Outcome::Item(None) => Response::new(404).body("there is no such key\n"),
+        Outcome::Done => Response::new(204),
+        Outcome::Written(revision) => json(200, &ShownRevision { revision: Some(revision) }),
+        Outcome::Unmet(revision) => json(412, &ShownRevision { revision }),
+        Outcome::Item(Some(item)) => json(200, &ShownItem::new(None, &item)),
+        Outcome::Page(Page { revision, items, has_more }) => {
+            let items = items.iter().map(|(key, item)| ShownItem::new(Some(key), item)).collect();
+            json(200, &ShownPage { revision, items, more: has_more })
+        }
+    }
+}
