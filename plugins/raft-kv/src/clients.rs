@@ -5,8 +5,8 @@ use guest_sdk::{Context, LocalEvent, LocalEvents, Request, Response};
 use crate::answers::answer;
 use crate::pieces::size;
 use crate::{
-    Bug, Command, Condition, Entry, Local, Message, Operation, Outcome, RaftKv, Range, Read, Role, State, Write, http,
-    reads, replication,
+    Bug, Command, Condition, Disk, Entry, Local, Message, Once, Operation, Outcome, RaftKv, Range, Read, Role,
+    SessionId, State, Write, http, reads, replication,
 };
 
 /// The event that a request becomes, at a leader.
@@ -16,7 +16,7 @@ pub(crate) fn accept(
     number: u64,
     request: Request,
 ) -> Result<LocalEvent<Local>, Response> {
-    let (name, operation) = http::operation(request, protocol.revisions)?;
+    let (name, operation) = http::operation(protocol, request)?;
     if operation.has_value() && is_full(protocol, state, operation.size()) {
         return Err(Response::new(507).body("the store is full: delete what it is not for, or raise `room`\n"));
     }
@@ -37,9 +37,28 @@ fn is_full(protocol: &RaftKv, state: &State, more: usize) -> bool {
 /// Lists what clients can ask in a search: of a leader, one after the other, about one key.
 pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Local>) {
     let is_leader = matches!(state.role, Role::Leader { .. });
-    let waits = state.disk.history.as_ref().is_some_and(|history| history.is_pending());
-    let number = state.disk.asked;
-    if !is_leader || waits || number >= protocol.requests {
+    let (disk, number) = (&state.disk, state.disk.asked);
+    if let Some(history) = disk.history.as_ref().filter(|history| history.is_pending()) {
+        let last = history.operations().last().map(|last| last.call().clone());
+        let knows_leader = is_leader || matches!(state.role, Role::Follower { leader: Some(_) });
+        if let (Some(session), Some(write)) = (disk.client.session, last)
+            && knows_leader
+            && !write.is_read()
+            && disk.client.repeated < protocol.repeats
+        {
+            let operation = of_session(session, number - disk.client.repeated, write);
+            events.application("repeat", Local::Request { number, operation });
+        }
+        return;
+    }
+    let done = number - disk.client.repeated;
+    if !is_leader || done >= protocol.requests {
+        return;
+    }
+    if protocol.sessions > 0 && disk.client.session.is_none() {
+        if number == 0 {
+            events.application("open", Local::Request { number, operation: Operation::Open(protocol.sessions) });
+        }
         return;
     }
     let key = || match number % protocol.keys.max(1) {
@@ -47,8 +66,14 @@ pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Lo
         other => format!("k{other}"),
     };
     let value = vec![events.me() as u8, number as u8];
-    let known = state.disk.store.items.get(&key());
-    let mut may_ask = |name, operation| events.application(name, Local::Request { number, operation });
+    let known = disk.store.items.get(&key());
+    let mut may_ask = |name, operation: Operation| {
+        let operation = match disk.client.session {
+            Some(session) if !operation.is_read() => of_session(session, done + 1, operation),
+            _ => operation,
+        };
+        events.application(name, Local::Request { number, operation });
+    };
     if !protocol.revisions {
         may_ask("put", Operation::Put(key(), value));
         may_ask("get", Operation::Get(key()));
@@ -67,6 +92,22 @@ pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Lo
     }
 }
 
+fn of_session(session: SessionId, serial: u64, write: Operation) -> Operation {
+    Operation::Once(Once { session, serial, write: Box::new(write) })
+}
+
+/// Counts a request, and notes its operation: a repeated one is the same operation of its client.
+fn note(disk: &mut Disk, operation: &Operation) {
+    disk.asked += 1;
+    let Some(history) = &mut disk.history else { return };
+    match operation {
+        Operation::Open(_) => {}
+        Operation::Once(_) if history.is_pending() => disk.client.repeated += 1,
+        Operation::Once(once) => history.call((*once.write).clone()),
+        operation => history.call(operation.clone()),
+    }
+}
+
 /// A client asks.
 pub(crate) fn request(
     protocol: &RaftKv,
@@ -75,10 +116,14 @@ pub(crate) fn request(
     (number, operation): (u64, Operation),
 ) {
     if number == state.disk.asked {
-        state.disk.asked += 1;
-        if let Some(history) = &mut state.disk.history {
-            history.call(operation.clone());
-        }
+        note(&mut state.disk, &operation);
+    }
+    if let Role::Follower { leader: Some(leader) } = state.role
+        && state.disk.history.is_some()
+        && matches!(operation, Operation::Once(_))
+    {
+        // Its client repeats a write in a search.
+        return ctx.send(leader, Message::Repeated { number, operation });
     }
     if !matches!(state.role, Role::Leader { .. }) {
         // It did lead when the request came.
@@ -87,7 +132,7 @@ pub(crate) fn request(
     }
     match (protocol.bug, &operation) {
         (Bug::ReadLocal, _) if operation.is_read() => {
-            let outcome = operation.apply(&mut state.disk.store);
+            let outcome = operation.apply(&mut state.disk.store, state.disk.commit);
             return answer(ctx, state, number, outcome);
         }
         (Bug::AnswerEarly, _) if !operation.is_read() => answer(ctx, state, number, Outcome::Done),
@@ -96,13 +141,29 @@ pub(crate) fn request(
     if protocol.reads_by_index && operation.is_read() {
         return reads::take(protocol, ctx, state, Read { number, operation });
     }
+    let node = ctx.me();
+    enter(protocol, ctx, state, Command { node, number, operation });
+}
+
+/// A leader takes a command into its log.
+pub(crate) fn enter(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, command: Command) {
+    if !matches!(state.role, Role::Leader { .. }) {
+        return;
+    }
+    let Command { node, number, operation } = command;
     let operation = match operation {
         Operation::Write(write) if protocol.bug == Bug::CompareEarly => match write.unmet(&state.disk.store) {
             Some(outcome) => return answer(ctx, state, number, outcome),
             None => Operation::Write(Write { condition: Condition::None, ..write }),
         },
+        Operation::Once(once) if protocol.bug == Bug::RepeatEarly && node == ctx.me() => {
+            if let Some(outcome) = once.known(&state.disk.store) {
+                return answer(ctx, state, number, outcome);
+            }
+            Operation::Once(once)
+        }
         operation => operation,
     };
-    let command = Command { node: ctx.me(), number, operation };
-    replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: Some(command) });
+    let command = Some(Command { node, number, operation });
+    replication::take(protocol, ctx, state, Entry { term: state.disk.term, command });
 }

@@ -7,7 +7,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use crate::{Disk, History, Index, Item, Log, Store, Term};
+use crate::{Client, Disk, History, Index, Item, Log, Store, Term};
 
 /// The first number of a data file of this version. Earlier versions begin with the term, which elections never count that far.
 const VERSION_2: Term = Term::MAX;
@@ -32,7 +32,16 @@ impl First {
         let Self { voted_for, log, commit, store, asked, history } = self;
         let items =
             store.into_iter().map(|(key, value)| (key, Item { revision: 0, value: value.into_vec() })).collect();
-        Disk { term, voted_for, log, commit, store: Store { items, ..Store::default() }, asked, history }
+        Disk {
+            term,
+            voted_for,
+            log,
+            commit,
+            store: Store { items, ..Store::default() },
+            asked,
+            history,
+            client: Client::default(),
+        }
     }
 }
 

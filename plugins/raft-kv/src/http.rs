@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
 use crate::store::PAGE_KEYS_MAX;
-use crate::{Condition, Item, Operation, Outcome, Page, Range, Revision, Write};
+use crate::{Condition, Item, Once, Operation, Outcome, Page, RaftKv, Range, Revision, SessionId, Write};
 
 /// Bytes of the longest key and of the longest value.
 const KEY_MAX: usize = 256;
@@ -30,10 +30,16 @@ struct Asked {
 /// # Errors
 ///
 /// The answer to a request that has none.
-pub(crate) fn operation(request: Request, has_revisions: bool) -> Result<(&'static str, Operation), Response> {
+pub(crate) fn operation(protocol: &RaftKv, request: Request) -> Result<(&'static str, Operation), Response> {
     let Request { method, path, body } = request;
     let mut asked = Asked::read(method, &path)?;
     let method = asked.method.clone();
+    if method == "POST" && asked.key == "sessions" && asked.query.is_empty() {
+        return match protocol.sessions {
+            0 => Err(refuse("this cluster has no sessions: its file needs `sessions`, such as `sessions = 1000`")),
+            sessions_max => Ok(("open", Operation::Open(sessions_max))),
+        };
+    }
     if asked.key.is_empty() && !(asked.query.contains_key("prefix") && is_read(&method)) {
         return Err(Response::new(404).body("name a key, as in /color, or a range, as in /?prefix=co\n"));
     }
@@ -46,14 +52,14 @@ pub(crate) fn operation(request: Request, has_revisions: bool) -> Result<(&'stat
             true => ("get", Operation::Find(asked.key.clone())),
             false => ("get", Operation::Get(asked.key.clone())),
         },
-        "PUT" => ("put", asked.write(Some(body), has_revisions)?),
-        "DELETE" => ("delete", asked.write(None, has_revisions)?),
-        _ => return Err(Response::new(405).body("there are GET, PUT and DELETE\n")),
+        "PUT" => ("put", asked.write_of_session(protocol, Some(body))?),
+        "DELETE" => ("delete", asked.write_of_session(protocol, None)?),
+        _ => return Err(Response::new(405).body("there are GET, PUT and DELETE, and POST /sessions\n")),
     };
     match asked.query.keys().next() {
         None => Ok(named),
         Some(other) => Err(refuse(&format!(
-            "{method} has no parameter {other:?} here: a write has `if-match` and `if-none-match`, a read of a key `json`, a range \
+            "{method} has no parameter {other:?} here: a write has `if-match`, `if-none-match`, `session` and `serial`, a read of a key `json`, a range \
              `prefix`, `after` and `limit`"
         ))),
     }
@@ -120,6 +126,30 @@ impl Asked {
         Ok(Operation::Range(Range { prefix, after, limit }))
     }
 
+    /// A write, of a session if the request names one.
+    fn write_of_session(&mut self, protocol: &RaftKv, value: Option<Vec<u8>>) -> Result<Operation, Response> {
+        let [session, serial] = ["session", "serial"].map(|name| self.query.remove(name));
+        let write = self.write(value, protocol.revisions)?;
+        match (session, serial) {
+            (None, None) => Ok(write),
+            (Some(_), Some(_)) if protocol.sessions == 0 => {
+                Err(refuse("this cluster has no sessions: its file needs `sessions`"))
+            }
+            (Some(session), Some(serial)) => {
+                let session =
+                    session.parse().map_err(|_| refuse("`session` is a number, as `POST /sessions` answers it"))?;
+                let serial = serial.parse().ok().filter(|serial| *serial > 0);
+                let serial = serial.ok_or_else(|| {
+                    refuse("`serial` is 1 for the first write of a session, and larger for each next one")
+                })?;
+                Ok(Operation::Once(Once { session, serial, write: Box::new(write) }))
+            }
+            _ => Err(refuse(
+                "give `session` and `serial` together: the serial numbers distinguish the writes of a session",
+            )),
+        }
+    }
+
     fn write(&mut self, value: Option<Vec<u8>>, has_revisions: bool) -> Result<Operation, Response> {
         let condition = self.condition()?;
         let key = self.key.clone();
@@ -169,6 +199,11 @@ struct ShownRevision {
     revision: Option<Revision>,
 }
 
+#[derive(Serialize)]
+struct ShownSession {
+    session: SessionId,
+}
+
 impl<'a> ShownItem<'a> {
     fn new(key: Option<&'a str>, item: &Item) -> Self {
         Self { key, revision: item.revision, value: STANDARD.encode(&item.value) }
@@ -188,6 +223,15 @@ pub(crate) fn response(outcome: Outcome) -> Response {
         Outcome::Done => Response::new(204),
         Outcome::Written(revision) => json(200, &ShownRevision { revision: Some(revision) }),
         Outcome::Unmet(revision) => json(412, &ShownRevision { revision }),
+        Outcome::Opened(session) => json(201, &ShownSession { session }),
+        Outcome::NoSession(session) => Response::new(410).body(format!(
+            "there is no session {session} any more: this attempt did nothing, an earlier one may have happened; read what is there, and \
+             begin a session by POST /sessions\n"
+        )),
+        Outcome::Late(serial) => Response::new(409).body(format!(
+            "the session has a later write, {serial}: this attempt did nothing, an earlier one may have happened; give each write a larger \
+             `serial`\n"
+        )),
         Outcome::Item(Some(item)) => json(200, &ShownItem::new(None, &item)),
         Outcome::Page(Page { revision, items, has_more }) => {
             let items = items.iter().map(|(key, item)| ShownItem::new(Some(key), item)).collect();

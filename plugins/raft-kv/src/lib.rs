@@ -10,6 +10,7 @@
 //! | `election` | votes, and leaders that step down |
 //! | `pieces` | logs and stores in messages of bounded length |
 //! | `replication` | the leader's log becomes that of the others |
+//! | `sessions` | writes that clients repeat |
 //! | `reads` | reads that need no entry in the log |
 //! | `clients` | requests, and histories of them |
 //! | `answers` | answers to clients once an operation is done |
@@ -26,6 +27,7 @@ mod log;
 mod pieces;
 mod reads;
 mod replication;
+mod sessions;
 mod spec;
 mod store;
 
@@ -33,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use guest_sdk::linearizability::{Client, ClientId};
+use guest_sdk::linearizability::{self, ClientId};
 use guest_sdk::{
     About, Context, LocalEvent, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Request,
     Response,
@@ -47,6 +49,7 @@ pub use log::{Command, Entry, Index, Log, Mark, Term};
 pub use pieces::{Incoming, Snapshot};
 pub use reads::{Read, Reads};
 pub use replication::Progress;
+pub use sessions::{Once, Session, SessionId};
 pub use store::{Condition, Item, Operation, Outcome, Page, Range, Revision, Sequential, Store, Write};
 
 /// The configuration of a run.
@@ -80,6 +83,10 @@ pub struct RaftKv {
     reads_by_index: bool,
     /// Whether writes count as revisions, on which conditions are.
     revisions: bool,
+    /// The maximum number of sessions; 0: there are none.
+    sessions: u32,
+    /// How often each client repeats a write in a search.
+    repeats: u64,
     bug: Bug,
 }
 
@@ -97,6 +104,10 @@ enum Bug {
     ForgetStore,
     /// A leader judges the condition of a write when the request arrives.
     CompareEarly,
+    /// A leader recognises a repeated write when the request arrives.
+    RepeatEarly,
+    /// The sessions are no part of the store that a node gets which is behind.
+    ForgetSessions,
     /// A node votes for any candidate, even if the log of the candidate is behind its own.
     NoLogCheck,
 }
@@ -113,6 +124,13 @@ pub enum Message {
     },
     /// The number of operations that the sender's clients have completed; only where histories are recorded.
     Returned(u32),
+    /// The sender's client repeats a write, at the leader that the sender follows; in a search only.
+    Repeated {
+        /// The number of the request.
+        number: u64,
+        /// The write.
+        operation: Operation,
+    },
 }
 
 /// The content of a Raft message.
@@ -213,7 +231,7 @@ pub enum Role {
 }
 
 /// The operations of a node's clients, in order.
-pub type History = Client<Operation, Outcome>;
+pub type History = linearizability::Client<Operation, Outcome>;
 
 /// The state of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -243,6 +261,17 @@ pub struct Disk {
     pub asked: u64,
     /// Their operations; none where they are not recorded.
     pub history: Option<History>,
+    /// The client that repeats writes in a search.
+    pub client: Client,
+}
+
+/// The knowledge of a client about its session, in a search.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Client {
+    /// Its session, once it has begun.
+    pub session: Option<SessionId>,
+    /// The number of requests that repeated a write.
+    pub repeated: u64,
 }
 
 impl Disk {
@@ -268,6 +297,8 @@ impl Protocol for RaftKv {
             ("forget-store", Bug::ForgetStore),
             ("no-log-check", Bug::NoLogCheck),
             ("compare-early", Bug::CompareEarly),
+            ("repeat-early", Bug::RepeatEarly),
+            ("forget-sessions", Bug::ForgetSessions),
         ];
         Ok(Self {
             terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
@@ -292,6 +323,8 @@ impl Protocol for RaftKv {
                 "log: a read is an entry like a write; index: a majority confirms that the leader leads",
             )?,
             revisions: parameters.get("revisions", false, "whether writes count as revisions, for conditions")?,
+            sessions: parameters.get("sessions", 0, "how many sessions of clients there are at most; 0: none")?,
+            repeats: parameters.get("repeats", 0, "how often each client repeats a write in a search")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
     }
@@ -305,6 +338,7 @@ impl Protocol for RaftKv {
             store: Store::default(),
             asked: 0,
             history: self.records.then(|| History::new(ctx.me() as ClientId)),
+            client: Client::default(),
         });
         State { disk, role: Role::Follower { leader: None }, incoming: None }
     }
@@ -312,6 +346,9 @@ impl Protocol for RaftKv {
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
         match message {
             Message::Raft { term, what } => self.handle_raft(ctx, state, (from, term), what),
+            Message::Repeated { number, operation } => {
+                clients::enter(self, ctx, state, Command { node: from, number, operation });
+            }
             Message::Returned(count) => {
                 if let Some(history) = &mut state.disk.history {
                     history.learn(from as ClientId, count);

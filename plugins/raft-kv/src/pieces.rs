@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Command, Entry, Mark, Raft, Store};
+use crate::{Command, Entry, Item, Mark, Raft, Session, SessionId, Store};
 
 /// Heartbeats without progress of any node until the copy of a store for pieces is discarded.
 const IDLE_MAX: u32 = 20;
 
-/// The maximum overhead of a log entry or of a key of a store, in bytes, in addition to its key and value.
+/// The maximum overhead of a log entry or of a key of a store, in bytes, in addition to its key and value; and of a session.
 const AROUND: usize = 32;
 
 /// A store as it was after some entry, from which pieces are made.
@@ -83,18 +83,29 @@ impl Incoming {
     }
 }
 
+/// An element of a store.
+enum Element<'a> {
+    Session(SessionId, &'a Session),
+    Item(&'a String, &'a Item),
+}
+
 /// The piece of the store with this number, counted from 0; the last one if there are fewer. It is the same at every node with this store.
 pub(crate) fn piece(last: Mark, store: &Store, number: u32, bytes_max: usize) -> Raft {
+    let sessions = store.sessions.iter().map(|(id, session)| (AROUND, Element::Session(*id, session)));
+    let items = store.items.iter();
+    let items = items.map(|(key, item)| (key.len() + item.value.len() + AROUND, Element::Item(key, item)));
     let (mut part, mut at, mut bytes) = (store.empty(), 0, 0);
-    for (key, item) in &store.items {
-        let more = key.len() + item.value.len() + AROUND;
+    for (more, element) in sessions.chain(items) {
         if bytes > 0 && bytes + more > bytes_max {
             if at == number {
                 return Raft::Install { last, number, store: part, is_last: false };
             }
             (part, at, bytes) = (store.empty(), at + 1, 0);
         }
-        part.items.insert(key.clone(), item.clone());
+        match element {
+            Element::Session(id, session) => drop(part.sessions.insert(id, session.clone())),
+            Element::Item(key, item) => drop(part.items.insert(key.clone(), item.clone())),
+        }
         bytes += more;
     }
     Raft::Install { last, number: at, store: part, is_last: true }

@@ -82,7 +82,7 @@ fn answer_confirmed(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
     }
     reads.confirmed.clear();
     for Read { number, operation } in std::mem::take(&mut reads.asked) {
-        let outcome = operation.apply(&mut state.disk.store);
+        let outcome = operation.apply(&mut state.disk.store, state.disk.commit);
         answer(ctx, state, number, outcome);
     }
     begin(protocol, ctx, state);

@@ -4,7 +4,9 @@ use guest_sdk::{Context, NodeId};
 use serde::{Deserialize, Serialize};
 
 use crate::pieces::{self, Incoming, Piece, Snapshot};
-use crate::{Command, Entry, Index, Log, Mark, Message, Raft, RaftKv, Role, State, answers, others, reads, tell};
+use crate::{
+    Bug, Command, Entry, Index, Log, Mark, Message, Operation, Raft, RaftKv, Role, State, answers, others, reads, tell,
+};
 
 /// The knowledge of a leader about the log of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -203,7 +205,12 @@ fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: No
             let known = snapshot.as_ref().filter(|known| disk.log.mark(known.last.index).is_some());
             progress.taken = if known.is_some() { progress.taken } else { 0 };
             let (last, store) = known.map_or((disk.committed(), &disk.store), |known| (known.last, &known.store));
-            let piece = pieces::piece(last, store, progress.taken, protocol.piece);
+            let mut piece = pieces::piece(last, store, progress.taken, protocol.piece);
+            if let Raft::Install { store, .. } = &mut piece
+                && protocol.bug == Bug::ForgetSessions
+            {
+                store.sessions.clear();
+            }
             // The entries behind a store in pieces are sent after its last piece.
             let is_whole = matches!(piece, Raft::Install { number: 0, is_last: true, .. });
             progress.sent = if is_whole { disk.log.last().index } else { last.index };
@@ -235,7 +242,10 @@ fn commit_up_to(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State
         let entry = state.disk.log.entry(next).expect("what is committed is in the log").clone();
         state.disk.commit = next;
         if let Some(Command { node, number, operation }) = entry.command {
-            let outcome = operation.apply(&mut state.disk.store);
+            let outcome = match operation {
+                Operation::Once(once) if protocol.bug == Bug::RepeatEarly => once.execute(&mut state.disk.store, next),
+                operation => operation.apply(&mut state.disk.store, next),
+            };
             if node == ctx.me() {
                 answers::answer(ctx, state, number, outcome);
             }

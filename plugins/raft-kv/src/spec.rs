@@ -1,10 +1,14 @@
 //! The properties, over views of the nodes.
 
+use std::collections::BTreeMap;
+
 use guest_sdk::linearizability::{ClientId, History as Histories};
 use guest_sdk::{EncodedList, NodeId, Properties};
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Index, Item, Mark, Operation, Outcome, RaftKv, Revision, Role, Sequential, State, Term};
+use crate::{
+    Entry, Index, Item, Mark, Operation, Outcome, RaftKv, Revision, Role, Sequential, Session, SessionId, State, Term,
+};
 
 /// The committed part of a node's state, without anything else, so that there are few views.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -14,6 +18,7 @@ struct Done {
     keys: EncodedList<String>,
     items: EncodedList<Item>,
     revision: Revision,
+    sessions: BTreeMap<SessionId, Session>,
     /// The last of the entries that led there, as far as the log has them.
     entries: EncodedList<Entry>,
 }
@@ -117,6 +122,7 @@ fn done(state: &State) -> Option<Done> {
         keys: disk.store.items.keys().collect(),
         items: disk.store.items.values().collect(),
         revision: disk.store.revision,
+        sessions: disk.store.sessions.clone(),
         entries: entries.iter().collect(),
     })
 }
@@ -184,9 +190,9 @@ fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
         if let Some(place) = both.find(|place| left.entry(*place) != right.entry(*place)) {
             return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
         }
-        if left.commit == right.commit
-            && (&left.keys, &left.items, left.revision) != (&right.keys, &right.items, right.revision)
-        {
+        let is_equal = (&left.keys, &left.items, left.revision) == (&right.keys, &right.items, right.revision)
+            && left.sessions == right.sessions;
+        if left.commit == right.commit && !is_equal {
             return Err(format!(
                 "nodes {one} and {other} have done the same {common} entries and have different stores"
             ));

@@ -6,6 +6,9 @@ use std::ops::Bound;
 use guest_sdk::linearizability::SequentialObject;
 use serde::{Deserialize, Serialize};
 
+use crate::Index;
+use crate::sessions::{self, Once, Session, SessionId};
+
 /// A number of changes of a store.
 pub type Revision = u64;
 
@@ -20,6 +23,8 @@ pub struct Store {
     pub items: BTreeMap<String, Item>,
     /// The number of changes by [`Operation::Write`]: others do not count, so that a store without revisions has none.
     pub revision: Revision,
+    /// The sessions of clients.
+    pub sessions: BTreeMap<SessionId, Session>,
 }
 
 /// The value of a key.
@@ -47,6 +52,10 @@ pub enum Operation {
     Find(String),
     /// A page of keys with their values.
     Range(Range),
+    /// A session begins; with it there are at most this number of sessions.
+    Open(u32),
+    /// A write of a session.
+    Once(Once),
 }
 
 /// A write that counts as a revision of the store if it changes anything.
@@ -100,6 +109,12 @@ pub enum Outcome {
     Item(Option<Item>),
     /// The keys of a page.
     Page(Page),
+    /// The session has begun.
+    Opened(SessionId),
+    /// There is no such session, or it has expired, and nothing has happened.
+    NoSession(SessionId),
+    /// The session has a later write, with this number, and nothing has happened.
+    Late(u64),
 }
 
 /// Keys with their values, in the order of the keys.
@@ -114,14 +129,15 @@ pub struct Page {
 }
 
 impl Store {
-    /// A store of this revision without keys.
+    /// A store of this revision without keys and sessions.
     pub(crate) fn empty(&self) -> Self {
-        Self { items: BTreeMap::new(), revision: self.revision }
+        Self { revision: self.revision, ..Self::default() }
     }
 
-    /// Adds the keys of another part of the same store.
+    /// Adds the keys and sessions of another part of the same store.
     pub(crate) fn extend(&mut self, part: Self) {
         self.items.extend(part.items);
+        self.sessions.extend(part.sessions);
     }
 
     /// Bytes of its keys and values.
@@ -131,7 +147,8 @@ impl Store {
 }
 
 impl Operation {
-    pub(crate) fn apply(&self, store: &mut Store) -> Outcome {
+    /// Executes the entry at a place of the log.
+    pub(crate) fn apply(&self, store: &mut Store, index: Index) -> Outcome {
         match self {
             Self::Get(key) => return Outcome::Value(store.items.get(key).map(|item| item.value.clone())),
             Self::Put(key, value) => {
@@ -141,13 +158,19 @@ impl Operation {
             Self::Write(write) => return write.apply(store),
             Self::Find(key) => return Outcome::Item(store.items.get(key).cloned()),
             Self::Range(range) => return Outcome::Page(range.page(store)),
+            Self::Open(sessions_max) => return sessions::open(store, index, *sessions_max),
+            Self::Once(once) => return once.apply(store, index),
         }
         Outcome::Done
     }
 
     /// Whether it gives a key a value, for which the store needs room.
     pub(crate) fn has_value(&self) -> bool {
-        matches!(self, Self::Put(..) | Self::Write(Write { value: Some(_), .. }))
+        match self {
+            Self::Put(..) | Self::Write(Write { value: Some(_), .. }) => true,
+            Self::Once(once) => once.write.has_value(),
+            _ => false,
+        }
     }
 
     /// Whether it changes no store.
@@ -162,6 +185,8 @@ impl Operation {
             Self::Put(key, value) => key.len() + value.len(),
             Self::Write(Write { key, value, .. }) => key.len() + value.as_ref().map_or(0, Vec::len),
             Self::Range(range) => range.prefix.len() + range.after.len(),
+            Self::Open(_) => 0,
+            Self::Once(once) => once.write.size(),
         }
     }
 }
@@ -234,7 +259,8 @@ impl SequentialObject for Sequential {
     }
 
     fn apply(&self, state: &mut Store, call: &Operation) -> Outcome {
-        call.apply(state)
+        // Sessions are those of attempts, and no operations of clients: no place in a log matters.
+        call.apply(state, 0)
     }
 }
 
@@ -249,7 +275,7 @@ mod tests {
     #[test]
     fn a_write_happens_only_if_its_condition_holds() {
         let mut store = Store::default();
-        let mut does = |value, condition| write("color", value, condition).apply(&mut store);
+        let mut does = |value, condition| write("color", value, condition).apply(&mut store, 1);
         assert_eq!(does(Some("red"), Condition::Present), Outcome::Unmet(None));
         assert_eq!(does(Some("red"), Condition::Revision(0)), Outcome::Unmet(None));
         assert_eq!(does(None, Condition::None), Outcome::Written(0));
@@ -261,8 +287,8 @@ mod tests {
         assert_eq!(does(None, Condition::Present), Outcome::Written(3));
         assert_eq!(does(Some("red"), Condition::None), Outcome::Written(4));
         // A value of an earlier version has the revision 0.
-        Operation::Put("color".to_owned(), b"old".to_vec()).apply(&mut store);
-        assert_eq!(write("color", Some("new"), Condition::Revision(0)).apply(&mut store), Outcome::Written(5));
+        Operation::Put("color".to_owned(), b"old".to_vec()).apply(&mut store, 1);
+        assert_eq!(write("color", Some("new"), Condition::Revision(0)).apply(&mut store, 1), Outcome::Written(5));
     }
 
     /// Pages of all lengths, compared with a filter over all keys.
@@ -270,7 +296,7 @@ mod tests {
     fn pages_have_the_keys_of_a_filter_in_their_order() {
         let mut store = Store::default();
         let keys = ["", "a", "a/", "a/b", "a/c", "a0", "b", "b/x", "\u{7f}", "ä", "ä/b"];
-        keys.iter().for_each(|key| drop(write(key, Some(key), Condition::None).apply(&mut store)));
+        keys.iter().for_each(|key| drop(write(key, Some(key), Condition::None).apply(&mut store, 1)));
         for prefix in ["", "a", "a/", "b", "ä", "z"] {
             for after in ["", "A", "a", "a/b", "a/bb", "b", "c", "ä", "ö"] {
                 let all: Vec<&str> = store
@@ -297,7 +323,7 @@ mod tests {
         let mut store = Store::default();
         let key = |number: usize| format!("{number:02}");
         let value = "x".repeat(60 << 10);
-        (0..10).for_each(|number| drop(write(&key(number), Some(&value), Condition::None).apply(&mut store)));
+        (0..10).for_each(|number| drop(write(&key(number), Some(&value), Condition::None).apply(&mut store, 1)));
         let (mut after, mut seen) = (String::new(), Vec::new());
         loop {
             let page = Range { prefix: String::new(), after: after.clone(), limit: 100 }.page(&store);

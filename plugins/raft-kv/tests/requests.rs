@@ -1,8 +1,8 @@
-//! Requests over HTTP: conditions, ranges, and requests that are refused.
+//! Requests over HTTP: conditions, ranges, sessions, and requests that are refused.
 
 use guest_sdk::test::Cluster;
 use guest_sdk::{NodeId, Request, Response};
-use raft_kv::{RaftKv, Role};
+use raft_kv::{Message, Raft, RaftKv, Role};
 
 /// Three nodes, of which node 0 leads.
 fn cluster(parameters: &[(&str, &str)]) -> Cluster<RaftKv> {
@@ -113,6 +113,14 @@ fn hostile_requests_are_refused_with_the_remedy() {
     let long = "x".repeat(257);
     let huge = "x".repeat(65_537);
     let rows: &[(&str, &str, &str, u16, &str)] = &[
+        ("PUT", "/color?session=1", "", 400, "`session` and `serial` together"),
+        ("PUT", "/color?serial=1", "", 400, "`session` and `serial` together"),
+        ("PUT", "/color?session=1&serial=0", "", 400, "1 for the first write"),
+        ("PUT", "/color?session=1&serial=18446744073709551616", "", 400, "1 for the first write"),
+        ("PUT", "/color?session=4294967296&serial=1", "", 400, "`POST /sessions` answers it"),
+        ("DELETE", "/color?session=one&serial=1", "", 400, "`POST /sessions` answers it"),
+        ("GET", "/color?session=1&serial=1", "", 400, "a write has"),
+        ("POST", "/sessions?serial=1", "", 405, "POST /sessions"),
         ("PUT", "/color?if-match=-1", "", 400, "is a revision"),
         ("PUT", "/color?if-match=18446744073709551616", "", 400, "is a revision"),
         ("PUT", "/color?if-match=", "", 400, "is a revision"),
@@ -138,7 +146,7 @@ fn hostile_requests_are_refused_with_the_remedy() {
         ("POST", "/color", "", 405, "GET, PUT and DELETE"),
         ("PUT", "/color", &huge, 413, "65536"),
     ];
-    let cluster = cluster(&[("revisions", "true"), ("reads", "index")]);
+    let cluster = cluster(&[("revisions", "true"), ("reads", "index"), ("sessions", "2")]);
     let check = |method: &str, path: &str, body: &str, status: u16, remedy: &str| {
         let mut cluster = cluster.clone();
         let number = cluster.request(0, Request::new(method, path).body(body));
@@ -161,6 +169,131 @@ fn conditions_need_revisions() {
     let mut cluster = cluster(&[]);
     let (status, text) = asked(&mut cluster, "PUT", "/color?if-none-match=*", "red");
     assert!(status == 400 && text.contains("`revisions = true`"), "{status} {text}");
+}
+
+/// Delivers what is in flight, but for what is sent by or to one node.
+fn settle_without(cluster: &mut Cluster<RaftKv>, node: NodeId) {
+    while let Some(index) = cluster.in_flight().iter().position(|flight| flight.from != node && flight.to != node) {
+        cluster.deliver(index);
+    }
+}
+
+/// A client has no answer of the first leader, and repeats its write at the second one and at a third one, which got the store without
+/// the entry. Another client has written meanwhile.
+#[test]
+fn a_repeated_write_happens_once_also_at_other_leaders() {
+    let mut cluster = cluster(&[("terms", "0"), ("revisions", "true"), ("sessions", "5")]);
+    assert_eq!(asked(&mut cluster, "POST", "/sessions", ""), (201, "{\"session\":2}\n".to_owned()));
+    let put = || Request::new("PUT", "/color?session=2&serial=1&if-none-match=*").body("red");
+    let first = cluster.request(0, put());
+    // Node 1 gets the entry, its answer is lost, and node 2 gets nothing.
+    cluster.deliver_where(|flight| flight.to == 1);
+    cluster.lose_all();
+    assert_eq!(cluster.response(first), None);
+    cluster.happen(1, "timeout");
+    settle_without(&mut cluster, 2);
+    let second = cluster.request(1, put());
+    let third = cluster.request(1, Request::new("PUT", "/color").body("blue"));
+    settle_without(&mut cluster, 2);
+    cluster.lose_all();
+    let body = |cluster: &Cluster<RaftKv>, number| {
+        let response = cluster.response(number).expect("there is an answer").clone();
+        (response.status, String::from_utf8(response.body).expect("it is text"))
+    };
+    let once = (200, "{\"revision\":1}\n".to_owned());
+    assert_eq!(body(&cluster, second), once);
+    assert_eq!(body(&cluster, third), (200, "{\"revision\":2}\n".to_owned()));
+    // Node 2 gets the store, without the entry of the write, and leads.
+    cluster.request(1, Request::new("GET", "/color"));
+    cluster.settle();
+    assert_eq!(cluster.state(2).disk.store, cluster.state(1).disk.store);
+    elect(&mut cluster, 2);
+    let again = cluster.request(2, put());
+    cluster.settle();
+    assert_eq!(body(&cluster, again), once);
+    assert_eq!(cluster.state(0).disk.store.items["color"].value, b"blue");
+    assert_eq!(cluster.check(), Ok(()));
+}
+
+/// A write is repeated while the leader has the first one in its log.
+#[test]
+fn a_write_that_is_repeated_at_once_happens_once() {
+    for (bug, statuses) in [("none", [200, 200]), ("repeat-early", [200, 412])] {
+        let mut cluster = cluster(&[("revisions", "true"), ("sessions", "5"), ("bug", bug)]);
+        assert_eq!(asked(&mut cluster, "POST", "/sessions", "").0, 201);
+        let put = || Request::new("PUT", "/color?session=2&serial=1&if-none-match=*").body("red");
+        let numbers = [cluster.request(0, put()), cluster.request(0, put())];
+        cluster.settle();
+        assert_eq!(numbers.map(|number| cluster.response(number).expect("it is answered").status), statuses, "{bug}");
+    }
+}
+
+/// The session that was used least recently ends, and its client learns what that means.
+#[test]
+fn sessions_are_bounded_and_unknown_ones_are_refused() {
+    let mut cluster = cluster(&[("sessions", "2"), ("kept", "9"), ("terms", "0")]);
+    let open = |cluster: &mut Cluster<RaftKv>| asked(cluster, "POST", "/sessions", "");
+    let put = |cluster: &mut Cluster<RaftKv>, session: u32, serial: u64| {
+        asked(cluster, "PUT", &format!("/color?session={session}&serial={serial}"), "red")
+    };
+    assert_eq!(open(&mut cluster), (201, "{\"session\":2}\n".to_owned()));
+    assert_eq!(open(&mut cluster), (201, "{\"session\":3}\n".to_owned()));
+    assert_eq!(put(&mut cluster, 2, 1).0, 204);
+    assert_eq!(open(&mut cluster), (201, "{\"session\":5}\n".to_owned()));
+    for session in [3, 4] {
+        let (status, text) = put(&mut cluster, session, 1);
+        assert!(status == 410 && text.contains("POST /sessions"), "{status} {text}");
+    }
+    assert_eq!(put(&mut cluster, 2, 9).0, 204);
+    let (status, text) = put(&mut cluster, 2, 8);
+    assert!(status == 409 && text.contains("a later write, 9"), "{status} {text}");
+    for node in 0..3 {
+        assert_eq!(cluster.state(node).disk.store.sessions.len(), 2);
+    }
+    cluster.reset(0);
+    elect_again(&mut cluster);
+    assert_eq!(put(&mut cluster, 2, 9).0, 204);
+}
+
+/// Node 0 leads again.
+fn elect_again(cluster: &mut Cluster<RaftKv>) {
+    (0..3).for_each(|node| cluster.reset(node));
+    cluster.lose_all();
+    elect(cluster, 0);
+}
+
+#[test]
+fn a_cluster_without_sessions_says_so() {
+    let mut cluster = cluster(&[]);
+    for (method, path) in [("POST", "/sessions"), ("PUT", "/color?session=1&serial=1")] {
+        let (status, text) = asked(&mut cluster, method, path, "");
+        assert!(status == 400 && text.contains("its file needs `sessions`"), "{status} {text}");
+    }
+}
+
+/// Sessions come in pieces, as keys do, over a network that loses, repeats and swaps.
+#[test]
+fn sessions_reach_a_node_that_is_behind_in_pieces() {
+    let parameters = [("terms", "0"), ("sessions", "40"), ("piece", "200"), ("heartbeats", "true")];
+    let mut cluster = cluster(&parameters);
+    for number in 0..20 {
+        cluster.request(0, Request::new("POST", "/sessions"));
+        cluster.request(0, Request::new("PUT", &format!("/{number}")).body("x"));
+        settle_without(&mut cluster, 2);
+        cluster.lose_all();
+    }
+    cluster.happen(0, "heartbeat");
+    let mut pieces = 0;
+    while !cluster.in_flight().is_empty() {
+        if let Message::Raft { what: Raft::Install { store, .. }, .. } = &cluster.in_flight()[0].message {
+            assert!(store.sessions.len() + store.items.len() <= 200 / 32);
+            pieces += 1;
+        }
+        cluster.deliver(0);
+    }
+    assert!(pieces >= 40 / 6, "{pieces}");
+    assert_eq!(cluster.state(2).disk.store, cluster.state(0).disk.store);
+    assert_eq!(cluster.state(2).disk.store.sessions.len(), 20);
 }
 
 /// All executions of two nodes whose clients write under conditions and read ranges.
