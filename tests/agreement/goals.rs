@@ -8,8 +8,9 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Scenario;
 use host_model::toys::{Toy, ToyProperty, ToyState, ToyTrigger};
 use host_model::trace::{TraceStep, start};
-use host_search::kernel::SearchBounds;
 use host_search::kernel::goals::Goals;
+use host_search::kernel::{EndCondition, Search, SearchBounds};
+use host_search::strategy::auto::{self, Member, Turns};
 use host_search::strategy::guided;
 
 use crate::guided::{bounds, run};
@@ -115,17 +116,37 @@ fn crowd() -> Toy {
     marked(toy, &[3, 6])
 }
 
-/// Where goals say the way, walks take fewer steps.
+/// Where goals say the way, walks take fewer steps, alone and as a member of the portfolio.
 #[test]
 fn goals_lead_to_what_is_behind_them() {
     let toy = crowd();
-    let steps = |goals: Goals| -> u64 {
-        let one = |seed| {
-            let (report, _) = run(&toy, SearchBounds { goals, ..bounds(seed, 40_000) }, 1, guided::run);
-            report.counts.transitions.expect("steps count")
+    let member = |search: &Search<'_>| auto::run_with(search, Turns { shortest: 0, only: Some(Member::Guided) });
+    for strategy in [guided::run, member] {
+        let steps = |goals: Goals| -> u64 {
+            let one = |seed| {
+                let (report, _) = run(&toy, SearchBounds { goals, ..bounds(seed, 40_000) }, 1, strategy);
+                report.counts.transitions.expect("steps count")
+            };
+            (0..6).map(one).sum()
         };
-        (0..6).map(one).sum()
-    };
-    let (with, without) = (steps(goals(&[1, 2])), steps(Goals::default()));
-    assert!(with * 3 < without * 2, "{with} steps with goals, and {without} without");
+        let (with, without) = (steps(goals(&[1, 2])), steps(Goals::default()));
+        assert!(with * 3 < without * 2, "{with} steps with goals, and {without} without");
+    }
+}
+
+/// A goal leads the guided walks of the portfolio and changes no verdict: of random systems, with goals that may be unreachable.
+#[test]
+fn goals_change_no_verdict_of_the_portfolio() {
+    let in_short_turns = |search: &Search<'_>| auto::run_with(search, Turns { shortest: 0, only: None });
+    let (mut violated, mut fine) = (0, 0);
+    for seed in 0..80 {
+        let toy = marked(Toy::random(seed, 2), &[1, 2, 3]);
+        let Some(truth) = reference::search(&System::new(toy.clone()), None, None, 2_000) else { continue };
+        let asked = SearchBounds { goals: goals(&[3, 1]), walks: None, ..bounds(seed, 1) };
+        let (report, traces) = run(&toy, asked, 1, in_short_turns);
+        assert_eq!(traces.is_empty(), truth.violation_depth.is_none(), "seed {seed}");
+        assert_eq!(report.end == EndCondition::SpaceExhausted, traces.is_empty(), "seed {seed}");
+        *if traces.is_empty() { &mut fine } else { &mut violated } += 1;
+    }
+    assert!(violated > 10 && fine > 10, "{violated} violated, {fine} not");
 }

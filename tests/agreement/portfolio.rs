@@ -12,6 +12,7 @@ use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::start;
+use host_search::kernel::goals::Goals;
 use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_search::kernel::{EndCondition, Monitor, Progress, Report, Search, SearchBounds, SearchError, Unmonitored};
@@ -28,6 +29,7 @@ fn in_short_turns(search: &Search<'_>) -> Result<Report, SearchError> {
 /// Each bound that is set is forwarded, but only to members that honour it.
 #[test]
 fn members_honour_what_they_are_asked() {
+    let goals = Goals::new(&[0]).expect("one");
     let set = |bits: u32| {
         let is_set = |bit: u32| bits & (1 << bit) > 0;
         SearchBounds {
@@ -38,13 +40,14 @@ fn members_honour_what_they_are_asked() {
             violations: is_set(4).then_some(if is_set(6) { 1 } else { 3 }),
             deadlock: is_set(5),
             schedule: is_set(7).then_some(Schedule::Pos),
+            goals: if is_set(8) { goals } else { Goals::default() },
             ..SearchBounds::default()
         }
     };
     let auto = find("auto").expect("it is in the table");
-    assert_eq!(auto.honours.len(), 7, "each has a bit of its own");
+    assert_eq!(auto.honours.len(), 8, "each has a bit of its own");
     let mut asked = 0;
-    for (bounds, is_ordered) in (0..256).map(set).flat_map(|bounds| [(bounds, false), (bounds, true)]) {
+    for (bounds, is_ordered) in (0..512).map(set).flat_map(|bounds| [(bounds, false), (bounds, true)]) {
         let network = if is_ordered { Network::Ordered } else { Network::Unordered };
         let members = Member::of(&bounds, &Scenario { network, ..Scenario::new(2) });
         assert!(members.starts_with(&[Member::Bdfs, Member::Unfold]), "{members:?}");
@@ -56,7 +59,8 @@ fn members_honour_what_they_are_asked() {
                 // Only walks are random, and a walk looks for one violation.
                 let is_walk = matches!(member, Member::Walk | Member::Guided);
                 let is_of_walks = matches!(bound, Bound::Seed | Bound::Schedule) && !is_walk;
-                let may_go = is_of_walks || (is_walk && bound == Bound::Violations);
+                let is_of_cells = bound == Bound::Goal && member != Member::Guided;
+                let may_go = is_of_walks || is_of_cells || (is_walk && bound == Bound::Violations);
                 assert!(!bound.is_set(&bounds) || is_passed || may_go, "{member:?} {bound:?}");
                 asked += 1;
             }

@@ -53,10 +53,15 @@ fn names_that_are_no_goals_are_refused() {
         paxos(&place, options).exits(151).says(&[words]);
     }
     let run = ["run", bundled("paxos"), "--goal", "chosen"];
-    for algo in ["auto", "walk", "bdfs", "prefix"] {
+    for algo in ["walk", "bdfs", "prefix"] {
         let ran = place.host(&[&run[..], &["--algo", algo]].concat()).exits(151);
-        ran.says(&["has no option `--goal`", "use one that has: guided"]);
+        ran.says(&["has no option `--goal`", "use one that has: auto, guided"]);
     }
+    for collects in [&["--states", "9"][..], &["--continue"]] {
+        place.host(&[&run[..], collects].concat()).exits(151).says(&["`--goal`: auto makes no walks here"]);
+    }
+    let avoid = ["run", bundled("paxos"), "--avoid", "chosen"];
+    place.host(&avoid).exits(151).says(&["has no option `--avoid`", "use one that has: guided"]);
 }
 
 /// An audit repeats handlers, and changes nothing; neither does the number of workers.

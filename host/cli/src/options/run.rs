@@ -130,7 +130,7 @@ pub struct RunArguments {
     /// How random walks choose events: uniform, pct, pct:DEPTH, pos, fresh, swarm, phases, mix [default: uniform; mix in `auto` and `guided`]
     #[arg(long, value_name = "SCHEDULE", help_heading = "Random walks")]
     pub schedule: Option<Schedule>,
-    /// With `guided`: a `sometimes` property that walks are to reach; given several times, in this order
+    /// With `auto` and `guided`: a `sometimes` property that walks are to reach; given several times, in this order
     #[arg(long, value_name = "NAME", help_heading = "Random walks")]
     pub goal: Vec<String>,
     /// With `guided`: a `sometimes` property where a walk ends; can be repeated

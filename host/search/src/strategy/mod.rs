@@ -182,6 +182,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Deadlock,
             Bound::Seed,
             Bound::Schedule,
+            Bound::Goal,
             Bound::Violations,
         ],
         keeps_checkpoints: false,

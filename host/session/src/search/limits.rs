@@ -71,23 +71,19 @@ pub fn limits(spec: &RunSpec) -> Result<SearchBounds, Failure> {
         return Err(failure.help(format_args!("leave it out, or use one that has: {}", names.join(", "))));
     }
     if strategy.name == "auto" {
-        check_walks(&limits)?;
+        check_walks(spec, &limits)?;
     }
     Ok(limits)
 }
 
 /// Refuses options of walks where `auto` makes none.
-fn check_walks(limits: &SearchBounds) -> Result<(), Failure> {
-    let of_walks = [Bound::Seed, Bound::Schedule];
-    let Some(bound) = of_walks.into_iter().find(|bound| bound.is_set(limits)).filter(|_| !Member::walks(limits)) else {
-        return Ok(());
-    };
-    let (option, why) = match limits.states.is_some() {
-        true => (bound.option(), "--states bounds what searches keep, and walks keep no states"),
-        false => (
-            bound.option(),
-            "a walk ends with its first violation, and --continue and --max-violations collect several",
-        ),
+fn check_walks(spec: &RunSpec, limits: &SearchBounds) -> Result<(), Failure> {
+    let of_walks = [Bound::Seed, Bound::Schedule].into_iter().find(|bound| bound.is_set(limits));
+    let of_walks = of_walks.or((!spec.search.goal.is_empty()).then_some(Bound::Goal));
+    let Some(option) = of_walks.map(Bound::option).filter(|_| !Member::walks(limits)) else { return Ok(()) };
+    let why = match limits.states.is_some() {
+        true => "--states bounds what searches keep, and walks keep no states",
+        false => "a walk ends with its first violation, and --continue and --max-violations collect several",
     };
     let failure = Failure::configuration(format_args!("`--{option}`: auto makes no walks here: {why}")).about(option);
     Err(failure.help("leave one of the two out, or use --algo walk"))

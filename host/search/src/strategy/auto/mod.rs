@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use host_model::scenario::{Network, Scenario};
 
+use crate::kernel::goals::Goals;
 use crate::kernel::schedule::Schedule;
 use crate::kernel::{
     Counts, Decider, EndCondition, Progress, PromiseReport, Report, Search, SearchBounds, SearchError, stopped_end,
@@ -90,7 +91,8 @@ impl Default for Turns {
 /// depend on the machine. A violation that may not be the shortest is kept while `unfold` and `bdfs` look for a shorter one, for some time;
 /// so is an answer that leaves promises open, which only `bdfs` decides; walks can prove that one is broken. Memory: that of all members.
 /// Honours: depth, local-event and state bounds, the number of violations, the wish to find deadlocks, each by the members that
-/// do; the seed and the schedule of the walks, [`Schedule::Mix`] by default; the monitor, which bounds all members together.
+/// do; the seed and the schedule of the walks, [`Schedule::Mix`] by default, and the goals of guided ones; the monitor, which bounds all
+/// members together.
 /// Source: Xu, Hutter, Hoos, Leyton-Brown, "SATzilla: portfolio-based algorithm selection for SAT", JAIR 2008, for the idea of a
 /// portfolio; differs in: nothing is predicted, and turns are shared evenly.
 pub fn run(search: &Search<'_>) -> Result<Report, SearchError> {
@@ -149,16 +151,18 @@ impl Member {
 
     /// The bounds that it gets.
     pub fn bounds(self, bounds: &SearchBounds) -> SearchBounds {
+        let without_goals = SearchBounds { goals: Goals::default(), ..*bounds };
+        let unseeded = SearchBounds { seed: None, schedule: None, ..without_goals };
         match self {
-            Self::Bdfs => SearchBounds { seed: None, schedule: None, ..*bounds },
-            Self::Reduced => SearchBounds { reduce: true, seed: None, schedule: None, promises: None, ..*bounds },
+            Self::Bdfs => unseeded,
+            Self::Reduced => SearchBounds { reduce: true, promises: None, ..unseeded },
             Self::Walk => {
                 let schedule = bounds.schedule.or(Some(Schedule::Mix));
-                SearchBounds { walks: Some(u64::MAX), schedule, violations: None, ..*bounds }
+                SearchBounds { walks: Some(u64::MAX), schedule, violations: None, ..without_goals }
             }
             // The member `walk` examines the promises.
             Self::Guided => SearchBounds { walks: Some(u64::MAX), violations: None, promises: None, ..*bounds },
-            Self::Unfold | Self::Lmc => SearchBounds { seed: None, schedule: None, promises: None, ..*bounds },
+            Self::Unfold | Self::Lmc => SearchBounds { promises: None, ..unseeded },
         }
     }
 
