@@ -85,6 +85,7 @@ const PURE_USES: &[&str] = &[
     "regex-lite",
     "rustc-hash",
     "serde",
+    "serde_bytes",
     "serde_json",
     "sha2",
     "tempfile",

@@ -85,14 +85,14 @@ pub struct Kept {
 mod shared {
     use std::sync::Arc;
 
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde::{Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
-        bytes[..].serialize(serializer)
+        serializer.serialize_bytes(bytes)
     }
 
     pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
-        Vec::deserialize(deserializer).map(Arc::from)
+        serde_bytes::deserialize::<Vec<u8>, D>(deserializer).map(Arc::from)
     }
 }
 

@@ -41,6 +41,7 @@ pub enum Body {
         /// Its number among the messages to this destination, counted from 1.
         sequence: u64,
         /// The content.
+        #[serde(with = "serde_bytes")]
         payload: Vec<u8>,
     },
     /// Requests the first checkpoint with at least this number.
@@ -75,6 +76,7 @@ pub struct Checkpoint {
     /// The incarnation of the node.
     pub incarnation: u64,
     /// The state of the node, as its driver encodes it.
+    #[serde(with = "serde_bytes")]
     pub content: Vec<u8>,
     /// Its records of the messages to and from its peers; none for a peer with which it has exchanged no messages.
     pub channels: BTreeMap<NodeId, Channel>,

@@ -62,6 +62,13 @@ pub struct Watched {
     pub unusable: u64,
 }
 
+impl Watched {
+    /// Whether an event was prevented.
+    pub fn has_prevented(&self) -> bool {
+        self.filtered + self.immediate + self.foreseen > 0
+    }
+}
+
 /// The checker of one node.
 struct NodeChecker {
     gate: Steered<LocalStateId>,

@@ -89,10 +89,10 @@ impl<G: Gate> World<'_, G> {
     }
 
     /// Handles the end of a snapshot: the checker begins a round with it if it is consistent, now or after the present round.
-    pub(super) fn advise(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
+    pub(super) fn advise(&mut self, me: NodeId, outcome: Outcome) -> Result<(), String> {
         let now = self.now;
         let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
-        let (_, snapshot) = advisor.collector.gathered(now, outcome.clone());
+        let (_, snapshot) = advisor.collector.gathered(now, outcome);
         let rest = &mut advisor.rest;
         let is_known = snapshot.is_some() && rest.is_whole;
         let is_same = rest.known == Some(rest.asked);

@@ -27,8 +27,8 @@ impl<G: Gate> World<'_, G> {
         self.execute_outputs(node)
     }
 
-    pub(super) fn gathered(&mut self, me: NodeId, outcome: &Outcome) -> Result<(), String> {
-        let name = match outcome {
+    pub(super) fn gathered(&mut self, me: NodeId, outcome: Outcome) -> Result<(), String> {
+        let name = match &outcome {
             Outcome::Complete(snapshot) => {
                 self.compare(snapshot)?;
                 "complete"
@@ -39,7 +39,7 @@ impl<G: Gate> World<'_, G> {
             Outcome::TimedOut(_) => "timed out",
         };
         *self.snapshots.entry(name).or_default() += 1;
-        if let (Outcome::Complete(snapshot), Some(on_snapshot)) = (outcome, &mut self.on_snapshot) {
+        if let (Outcome::Complete(snapshot), Some(on_snapshot)) = (&outcome, &mut self.on_snapshot) {
             let place = &mut self.places[me as usize];
             let now = place.local(self.now);
             if let Some(running) = &mut place.running {

@@ -458,7 +458,7 @@ impl<'w, G: Gate> World<'w, G> {
                 }
                 Ok(())
             }
-            Output::Gathered(outcome) => self.gathered(me, &outcome),
+            Output::Gathered(outcome) => self.gathered(me, outcome),
             Output::Failed(failure) => Err(format!("node {me} fails: {failure}")),
             Output::Disconnect { peer } => match self.links() {
                 Some(model) => self.break_link(model, me, peer),

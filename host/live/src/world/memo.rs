@@ -48,6 +48,8 @@ struct Known {
     spans: Vec<Option<Option<Span>>>,
     /// The state as bytes, if it was requested.
     exported: Option<Vec<u8>>,
+    /// Its views by property, if they were requested and there were any.
+    views: BTreeMap<u32, Option<Vec<u8>>>,
 }
 
 /// The place of a handler: the local state, none before `init`; its event, none for the first `init`; and the index of the outcome.
@@ -232,7 +234,8 @@ impl<'l> Memory<'l> {
             let local_events: Vec<_> =
                 ids.iter().map(|id| (*id, LocalEvent::clone(&self.stepper.lts().local_event(*id)))).collect();
             let spans = vec![None; local_events.len()];
-            self.known.insert(here, Known { encoding, durable, local_events, spans, exported: None });
+            let (exported, views) = (None, BTreeMap::new());
+            self.known.insert(here, Known { encoding, durable, local_events, spans, exported, views });
         }
         match self.known.get_mut(&here) {
             Some(known) => Ok(known),
@@ -438,7 +441,13 @@ impl Machine for Memo<'_, '_> {
     }
 
     fn view(&mut self, property: u32) -> Result<Option<Vec<u8>>, Fault> {
-        self.ask(|machine| machine.view(property))
+        let here = self.here();
+        if let Some(view) = self.memory().known(here)?.views.get(&property) {
+            return Ok(view.clone());
+        }
+        let view = self.ask(|machine| machine.view(property))?;
+        self.memory().known(here)?.views.insert(property, view.clone());
+        Ok(view)
     }
 
     fn capture(&mut self) -> Snapshot {

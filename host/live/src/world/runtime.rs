@@ -131,6 +131,24 @@ impl<'f, 'l> Runtime<'f, 'l> {
         Ok(Ran { finished, watched, firsts: noted.firsts, unusable: noted.unusable })
     }
 
+    /// A steered run and its control run, which is the same run if steering has prevented nothing.
+    ///
+    /// # Determinism duty
+    ///
+    /// As for [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// As for [`run`](Self::run).
+    pub fn run_steered(&self, seed: u64, checkers: &Checkers<'_>) -> Result<(Ran, Ran), MachineError> {
+        let steered = self.run_watched(seed, checkers, Part::Steer)?;
+        let control = match steered.watched.has_prevented() {
+            true => self.run_watched(seed, checkers, Part::Control)?,
+            false => steered.clone(),
+        };
+        Ok((control, steered))
+    }
+
     /// Executes a run to its end.
     fn over(&self, seed: u64) -> Result<Over, MachineError> {
         let mut run = Run::new(&self.memory(), &self.conditions);

@@ -1,7 +1,7 @@
 //! The engines of simulated runs: the model of a cluster or its nodes, with checkers or without.
 
 use host_live::simulator::{Finished, Firsts, Mode, Simulator, Watched, Watching};
-use host_live::world::{Checkers, Part, Runtime};
+use host_live::world::{Checkers, Part, Ran, Runtime};
 use host_model::contract::{MachineError, NodeId};
 
 /// The engine: the model of a cluster, or its nodes; with checkers or without.
@@ -27,6 +27,28 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// A steered run, and its control run before it.
+    pub(super) fn run_steered(&mut self, seed: u64) -> Result<[(Finished, Watched); 2], MachineError> {
+        if let Self::Nodes { runtime, checkers: Some(checkers), .. } = self {
+            let (control, steered) = runtime.run_steered(seed, checkers)?;
+            let control = self.note(control, Part::Control);
+            return Ok([control, self.note(steered, Part::Steer)]);
+        }
+        Ok([self.run_watched(seed, Part::Control)?, self.run_watched(seed, Part::Steer)?])
+    }
+
+    /// Keeps the first predictions of a run of nodes.
+    fn note(&mut self, ran: Ran, part: Part) -> (Finished, Watched) {
+        if let Self::Nodes { firsts, unusable, .. } = self {
+            if part != Part::Steer {
+                firsts.violation = firsts.violation.take().or(ran.firsts.violation);
+                firsts.dead = firsts.dead.take().or(ran.firsts.dead);
+            }
+            *unusable = unusable.take().or(ran.unusable);
+        }
+        (ran.finished, ran.watched)
+    }
+
     /// A run with checkers.
     pub(super) fn run_watched(&mut self, seed: u64, part: Part) -> Result<(Finished, Watched), MachineError> {
         match self {
@@ -34,14 +56,9 @@ impl Engine<'_, '_> {
                 let mode = if part == Part::Steer { Mode::Steer } else { Mode::Observe };
                 simulator.run_watched(seed, watching, mode)
             }
-            Self::Nodes { runtime, checkers: Some(checkers), firsts, unusable } => {
+            Self::Nodes { runtime, checkers: Some(checkers), .. } => {
                 let ran = runtime.run_watched(seed, checkers, part)?;
-                if part != Part::Steer {
-                    firsts.violation = firsts.violation.take().or(ran.firsts.violation);
-                    firsts.dead = firsts.dead.take().or(ran.firsts.dead);
-                }
-                *unusable = unusable.take().or(ran.unusable);
-                Ok((ran.finished, ran.watched))
+                Ok(self.note(ran, part))
             }
             Self::Model { .. } | Self::Nodes { .. } => Ok((self.run(seed)?, Watched::default())),
         }

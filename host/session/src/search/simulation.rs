@@ -343,7 +343,13 @@ fn watched_run(
     steers: bool,
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
-    let (twin, seen) = engine.run_watched(seed, if steers { Part::Control } else { Part::Observe })?;
+    let (twin, seen, steered) = if steers {
+        let [(twin, seen), steered] = engine.run_steered(seed)?;
+        (twin, seen, Some(steered))
+    } else {
+        let (run, seen) = engine.run_watched(seed, Part::Observe)?;
+        (run, seen, None)
+    };
     if let Some(Firsts { violation, dead }) = engine.firsts() {
         for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
             if first.is_none() {
@@ -368,11 +374,10 @@ fn watched_run(
     tally.passed_ms += milliseconds(twin.at);
     add_reached(&mut tally.witnessed_ms, &twin, lts);
     tally.kept.add(&twin, lts);
-    if !steers {
+    let Some((run, done)) = steered else {
         tally.note(&seen, engine);
         return Ok(twin);
-    }
-    let (run, done) = engine.run_watched(seed, Part::Steer)?;
+    };
     tally.note(&done, engine);
     match (is_violated, run.violation.is_some()) {
         (true, false) if done.is_stopped => tally.stopped += 1,

@@ -93,6 +93,7 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
     let checkers = Checkers::new(toy, scenario, *profile).expect("it is native");
     let facts = |run: &Finished| (run.digest, run.counts, run.end, run.at, run.violated, run.kept.clone());
     let mut plain = runtime.path(seed).expect("nothing is broken").0;
+    let mut of_control = String::new();
     for part in [Part::Observe, Part::Control, Part::Steer] {
         let what = format!("system {seed}, {part:?}");
         let of = || runtime.path_watched(seed, &checkers, part).expect("nothing is broken");
@@ -107,6 +108,11 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
             && (conditions.churn.is_some() || script.iter().any(|phase| !phase.resets.is_empty()));
         if kept == 0 && (!restarts || part == Part::Steer) {
             assert_eq!(facts(&run), facts(&plain), "{what}: nothing was kept from happening, {watched:?}");
+        }
+        // So a steered run that prevents nothing takes the place of its control run, with what its checkers have found.
+        let found = format!("{watched:?} {firsts:?} {path:?}");
+        if part == Part::Steer && !watched.has_prevented() {
+            assert_eq!(found, of_control, "{what}");
         }
         assert!(watched.helped + watched.unhelpful == 0 || watched.predicting > 0, "{what}: {watched:?}");
         let (steps, _) = replay((toy, scenario), &mut stepper, (&start, &path), &what);
@@ -128,6 +134,7 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
         note("prevented", u64::from(is_violated(&plain) && !is_violated(&run)));
         note("caused", u64::from(!is_violated(&plain) && is_violated(&run)));
         note("stopped", u64::from(watched.is_stopped));
+        note("alike", u64::from(part == Part::Steer && kept == 0 && watched.predicting > 0));
         note("quiet", u64::from(run.end == crate::simulator::End::Quiet));
         note("resets", run.counts.resets);
         note("lost", run.counts.lost);
@@ -141,7 +148,7 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
             u64::from(run.violation.as_ref().is_some_and(|found| matches!(found.judgement, Judgement::Fault(_)))),
         );
         if part == Part::Control {
-            plain = run;
+            (plain, of_control) = (run, found);
         }
     }
 }
@@ -193,7 +200,9 @@ fn rounds_that_are_looked_up_are_those_that_would_be_explored() {
 fn checkers_of_nodes_change_nothing_but_what_they_keep_from_happening() {
     let mut tally = Tally::default();
     (0..200).for_each(|seed| compare(seed, &asked(seed), &mut tally));
-    for name in ["rounds", "predicting", "dying", "filtered", "immediate", "foreseen", "prevented", "quiet", "resets"] {
+    for name in
+        ["rounds", "predicting", "dying", "filtered", "immediate", "foreseen", "prevented", "quiet", "resets", "alike"]
+    {
         assert!(tally.get(name).is_some_and(|count| *count > 2), "{name}: {tally:?}");
     }
 }
