@@ -44,6 +44,7 @@
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
 //! | `builds` | a trace in another build of its plugin: every command that takes one |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
+//! | `tables` | the first runs of the tables of docs/steering.md |
 //! | `tips` | tips in errors lead to a command line that is understood |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
 //! | `checkpoints` | checkpoints: the search that each belongs to, and its limits |
@@ -105,6 +106,7 @@ mod scenarios;
 mod schema;
 mod simulate;
 mod specs;
+mod tables;
 mod tips;
 mod traces;
 mod verdicts;

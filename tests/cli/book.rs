@@ -49,7 +49,7 @@ fn commands(page: &str) -> Vec<Shown> {
 }
 
 /// The words that a shell makes of a command line. Characters with a special meaning have to be quoted.
-fn words(line: &str) -> Result<Vec<String>, String> {
+pub(super) fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words: Vec<Option<String>> = vec![None];
     let mut quote = None;
     for letter in line.chars() {

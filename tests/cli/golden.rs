@@ -167,7 +167,7 @@ fn compare(name: &str, text: &str) {
 }
 
 #[track_caller]
-fn compare_file(path: &Path, text: &str) {
+pub(super) fn compare_file(path: &Path, text: &str) {
     if std::env::var_os("HOST_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().expect("golden files are in folders")).expect("the tree can be written");
         std::fs::write(path, text).expect("the tree can be written");
