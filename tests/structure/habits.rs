@@ -25,7 +25,7 @@ fn files_are_short() {
 
 /// Words of translated prose in documents and in sources, functions that take a tuple apart, and calls of `expect` in code that ships.
 const TRANSLATED_IN_DOCUMENTS_MAX: usize = 6;
-const TRANSLATED_IN_SOURCES_MAX: usize = 35;
+const TRANSLATED_IN_SOURCES_MAX: usize = 33;
 const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 4;
 const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 46;
 const EXPECTS_MAX: usize = 238;

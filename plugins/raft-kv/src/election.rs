@@ -119,8 +119,7 @@ fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
     if votes.len() >= ctx.majority() {
         ctx.log(format_args!("leads in term {}", state.disk.term));
         let last = state.disk.log.last().index;
-        let unknown = Progress { next: last + 1, matched: 0, sent: last, taken: 0 };
-        let followers = others(ctx).map(|node| (node, unknown)).collect();
+        let followers = others(ctx).map(|node| (node, Progress::unknown(last))).collect();
         state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None, reads: Reads::default() };
         // Only entries of this term are counted: those of earlier leaders are committed with this one.
         replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });

@@ -77,8 +77,10 @@ pub struct RaftKv {
     room: usize,
     /// The factor by which timers wait longer than on a fast network.
     patience: u32,
-    /// Whether a leader sends a node more only after its answer, in one message.
+    /// Whether a leader sends an entry to a node once, with all others that wait, until an answer is late.
     batches: bool,
+    /// The number of messages with entries that a node may owe answers to, with batches.
+    pipeline: usize,
     /// Whether reads need no entry in the log.
     reads_by_index: bool,
     /// Whether writes count as revisions, on which conditions are.
@@ -317,6 +319,7 @@ impl Protocol for RaftKv {
             room: parameters.get("room", 4 << 20, "bytes of keys and values from which on writes are refused")?,
             patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
             batches: parameters.get("batches", false, "whether a leader waits for a node before it sends it more")?,
+            pipeline: parameters.get("pipeline", 1, "with `batches`, messages to a node before its first answer")?,
             reads_by_index: parameters.choice(
                 "reads",
                 &[("log", false), ("index", true)],

@@ -8,8 +8,11 @@ use crate::{
     Bug, Command, Entry, Index, Log, Mark, Message, Operation, Raft, RaftKv, Role, State, answers, others, reads, tell,
 };
 
+/// Heartbeats without an answer until entries are sent again, with batches.
+const SILENT_MAX: u32 = 3;
+
 /// The knowledge of a leader about the log of another node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Progress {
     /// The first entry to send.
     pub next: Index,
@@ -19,6 +22,17 @@ pub struct Progress {
     pub sent: Index,
     /// The number of pieces of the store that the node has, if it receives the store in pieces.
     pub taken: u32,
+    /// With batches, the last index of each message that the node has not answered, in order.
+    pub unanswered: Vec<Index>,
+    /// With batches, the number of heartbeats since an answer was expected.
+    pub silent: u32,
+}
+
+impl Progress {
+    /// The progress of a node about whose log nothing is known; the leader's own log ends here.
+    pub(crate) fn unknown(last: Index) -> Self {
+        Self { next: last + 1, matched: 0, sent: last, taken: 0, unanswered: Vec::new(), silent: 0 }
+    }
 }
 
 /// A leader takes an entry.
@@ -97,15 +111,21 @@ pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut
     let progress = followers.get_mut(&from).expect("followers are all other nodes");
     progress.matched = progress.matched.max(index);
     progress.next = progress.next.max(index + 1);
+    let unanswered = progress.unanswered.len();
+    progress.unanswered.retain(|last| *last > index);
+    if progress.unanswered.len() < unanswered {
+        progress.silent = 0;
+    }
     let log = &state.disk.log;
     // The entries that did not fit into the last message follow.
-    let goes_on = index >= progress.sent && progress.sent < log.last().index;
+    let follow = index >= progress.sent && progress.sent < log.last().index;
     if followers.values().all(|progress| log.mark(progress.next - 1).is_some()) {
         *snapshot = None;
     }
     advance_commit(protocol, ctx, state);
-    // With batches, what was committed has left with all that follows.
-    if goes_on && (!protocol.batches || has_news(state, from)) {
+    if protocol.batches {
+        send_batches(protocol, ctx, state, from);
+    } else if follow {
         send(protocol, ctx, state, from);
     }
 }
@@ -154,34 +174,95 @@ pub(crate) fn took(
     }
 }
 
-/// Sends every other node again the entries that it lacks as far as the leader knows.
+/// Sends every other node again the entries that it lacks as far as the leader knows; with batches, only once an answer is late, and
+/// until then that the leader is there.
 pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     if let Role::Leader { snapshot, .. } = &mut state.role {
         snapshot.take_if(|snapshot| !snapshot.grow_old());
     }
-    others(ctx).for_each(|node| send(protocol, ctx, state, node));
+    for node in others(ctx) {
+        match waits_longer(state, node) {
+            true => keep_alive(ctx, state, node),
+            false => send(protocol, ctx, state, node),
+        }
+    }
     reads::ask(ctx, state);
 }
 
-/// Sends every other node what it lacks as far as the leader knows, and what is committed; with batches, only those whose answer is not
-/// awaited, and the others get it after their answer or with the next heartbeat.
+/// Counts a heartbeat without an answer of a node that owes one; returns whether the leader waits for it.
+fn waits_longer(state: &mut State, node: NodeId) -> bool {
+    let Role::Leader { followers, .. } = &mut state.role else { return false };
+    let progress = followers.get_mut(&node).expect("followers are all other nodes");
+    if progress.unanswered.is_empty() {
+        return false;
+    }
+    progress.silent += 1;
+    progress.silent < SILENT_MAX
+}
+
+/// Tells a node that the leader is there, and what is committed, without entries.
+fn keep_alive(ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
+    let disk = &state.disk;
+    let Role::Leader { followers, .. } = &state.role else { return };
+    let what = match disk.log.mark(followers[&to].next - 1) {
+        Some(prev) => Raft::Append { prev, entries: Vec::new(), commit: disk.commit },
+        // It gets a store, and has no entry that both logs have. No round of reads has this number.
+        None => Raft::Confirm(0),
+    };
+    tell(ctx, state, to, what);
+}
+
+/// Sends every other node what it lacks as far as the leader knows, and what is committed; with batches, only what it was not sent.
 fn send_news(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     for node in others(ctx) {
-        if !protocol.batches || !is_awaited(state, node) {
+        if !protocol.batches {
+            send(protocol, ctx, state, node);
+            continue;
+        }
+        let is_idle = unanswered(state, node) == 0;
+        let is_sent = send_batches(protocol, ctx, state, node);
+        // With heartbeats, the next one says what is committed.
+        if is_idle && !is_sent && !protocol.heartbeats {
             send(protocol, ctx, state, node);
         }
     }
 }
 
-/// Whether a node has been sent entries that it has not confirmed.
-fn is_awaited(state: &State, node: NodeId) -> bool {
-    matches!(&state.role, Role::Leader { followers, .. } if followers.get(&node).is_some_and(|progress| progress.sent >= progress.next))
+/// The number of messages that a node has to answer, with batches.
+fn unanswered(state: &State, node: NodeId) -> usize {
+    match &state.role {
+        Role::Leader { followers, .. } => followers.get(&node).map_or(0, |progress| progress.unanswered.len()),
+        _ => 0,
+    }
 }
 
-/// Whether the log has entries that were not sent to a node.
-fn has_news(state: &State, node: NodeId) -> bool {
-    let last = state.disk.log.last().index;
-    matches!(&state.role, Role::Leader { followers, .. } if followers.get(&node).is_some_and(|progress| progress.sent < last))
+/// Sends a node the entries that it was not sent, behind those that it has not confirmed, as far as it may owe answers. Returns whether
+/// there was something to send.
+fn send_batches(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: NodeId) -> bool {
+    let mut is_sent = false;
+    while unanswered(state, to) < protocol.pipeline.max(1) {
+        let disk = &state.disk;
+        let Role::Leader { followers, .. } = &mut state.role else { break };
+        let progress = followers.get_mut(&to).expect("followers are all other nodes");
+        progress.sent = progress.sent.max(progress.next - 1);
+        if progress.sent >= disk.log.last().index {
+            break;
+        }
+        is_sent = true;
+        let Some(prev) = disk.log.mark(progress.sent).filter(|_| disk.log.mark(progress.next - 1).is_some()) else {
+            // A node that lacks the entry before gets a store, which is one message at a time.
+            if progress.unanswered.is_empty() {
+                send(protocol, ctx, state, to);
+            }
+            break;
+        };
+        let entries = pieces::batch(disk.log.after(prev.index), protocol.piece).to_vec();
+        progress.sent = prev.index + entries.len() as Index;
+        progress.unanswered.push(progress.sent);
+        let commit = disk.commit;
+        tell(ctx, state, to, Raft::Append { prev, entries, commit });
+    }
+    is_sent
 }
 
 /// A leader of the present term asks whether this node follows it.
@@ -212,11 +293,17 @@ fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: No
                 store.sessions.clear();
             }
             // The entries behind a store in pieces are sent after its last piece.
-            let is_whole = matches!(piece, Raft::Install { number: 0, is_last: true, .. });
+            let is_whole = !protocol.batches && matches!(piece, Raft::Install { number: 0, is_last: true, .. });
             progress.sent = if is_whole { disk.log.last().index } else { last.index };
             piece
         }
     };
+    if protocol.batches {
+        // Everything is sent again from here: answers to earlier messages are answers to this one, too.
+        let is_empty = matches!(&what, Raft::Append { entries, .. } if entries.is_empty());
+        progress.unanswered = if is_empty { Vec::new() } else { vec![progress.sent] };
+        progress.silent = 0;
+    }
     tell(ctx, state, to, what);
 }
 
