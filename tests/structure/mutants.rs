@@ -74,6 +74,9 @@ const TRACE: &[&str] = &["whatever_goes_wrong_is_a_trace_of_the_model"];
 /// The steps of nodes with connections are a path of the model, without a loss.
 const CONNECTED: &[&str] = &["nothing_is_lost_over_a_connection"];
 
+/// The steps of nodes with checkers, over connections that break in place of messages, are a path of the model.
+const LINKED: &[&str] = &["each_run_with_checkers_over_connections_is_one_of_the_model"];
+
 const LOST_DISKS: &[&str] = &["a_node_that_lost_its_disk_is_not_taken_whatever_the_number_of_its_starts"];
 const STEERED: &[&str] = &["steering_takes_away_nothing_that_is_owed"];
 
@@ -84,6 +87,8 @@ const RUNTIME: &str = "host/live/src/node/runtime.rs";
 const MANAGER: &str = "host/live/src/checkpoint/manager.rs";
 const RECORDS: &str = "host/live/src/disk/records.rs";
 const FILES: &str = "host/live/src/world/files.rs";
+const LINKS: &str = "host/live/src/world/links.rs";
+const PASSAGE: &str = "host/live/src/world/passage.rs";
 
 /// All of them.
 pub const MUTANTS: &[Mutant] = &[
@@ -345,6 +350,34 @@ pub const MUTANTS: &[Mutant] = &[
         "let was_open = self.open.remove(&peer);",
         "let was_open = self.open.remove(&peer) || true;",
         &(CONNECTED, "cannot break"),
+    ),
+    of_live(
+        "a message that was on its way while its destination was killed is for the former start",
+        LINKS,
+        "header.addressee != 0 && header.addressee < start",
+        "header.addressee != 0 && header.addressee + 1 < start",
+        &(LINKED, "nothing is broken"),
+    ),
+    of_live(
+        "a node that refuses a connection takes what comes over it",
+        LINKS,
+        "is_known && !self.connections.is_refused(to, over)",
+        "is_known",
+        &(LINKED, "cannot happen"),
+    ),
+    of_live(
+        "a node loses a message and breaks no connection",
+        LINKS,
+        "Some(Breaking::Here) => self.disconnect(model, me, peer),",
+        "Some(Breaking::Here) => Ok(()),",
+        &(LINKED, "cannot happen"),
+    ),
+    of_live(
+        "what has waited for the end of a cut leaves last first",
+        PASSAGE,
+        "for input in self.held.remove(&(from, to)).into_iter().flatten() {",
+        "for input in self.held.remove(&(from, to)).into_iter().flatten().rev() {",
+        &(LINKED, "nothing is broken"),
     ),
     of_live(
         "a node that comes back with another disk is taken for the one that it was",
