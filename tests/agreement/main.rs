@@ -8,6 +8,7 @@
 //! | `faults` | faults and networks by every strategy: against the reference, and counted by hand |
 //! | `deadlocks` | deadlocks by every strategy that looks for them, likewise |
 //! | `depths` | bounds on depth around the needed one, and several start states: findings and claims |
+//! | `early` | findings that a search passes on while it continues |
 //! | `graph` | the graph of the global states, edge by edge, against the reference |
 //! | `links` | a network for each link, by every strategy: against the reference, and counted by hand |
 //! | `liveness` | promises of progress: dead, stuck and fair lassos against the reference, and counted by hand |
@@ -34,6 +35,7 @@
 mod combinations;
 mod deadlocks;
 mod depths;
+mod early;
 mod faults;
 mod global;
 mod goals;

@@ -31,6 +31,7 @@ use super::walks::dead_is_dead;
 pub(crate) type Run = dyn Fn(&Search<'_>) -> Result<Report, SearchError> + Sync;
 
 /// A search.
+#[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) system: System,
     pub(crate) bounds: SearchBounds,
@@ -67,7 +68,7 @@ impl Case {
         Self { is_exported: prefix.is_some() && dice.below(2) == 0, system, bounds, prefix }
     }
 
-    pub(super) fn within(&self) -> Within<'_> {
+    pub(crate) fn within(&self) -> Within<'_> {
         let SearchBounds { depth, local_events, .. } = self.bounds;
         Within { prefix: self.prefix.as_ref(), depth, local_events }
     }

@@ -16,8 +16,8 @@
 //! | `violation_kind` | the kinds of violations |
 //! | `weights` | weights of random walks by kind of event |
 
-use host_model::contract::{ClassId, MachineError, Stopped};
-use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Stepper, Trigger};
+use host_model::contract::{ClassId, Judgement, MachineError, NodeId, Stopped};
+use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Step, Stepper, Trigger};
 use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::judged::{Judged, unless_stopped};
@@ -253,6 +253,35 @@ pub struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Notes the judgements of the state at the end of a path, and passes new violations to the monitor; whether the search is to end now.
+    pub(crate) fn note(
+        &self,
+        report: &mut Report,
+        start: &Start,
+        path: &[Step],
+        judgements: Vec<(Option<NodeId>, Judgement)>,
+    ) -> bool {
+        let is_full = report.note(start, path, judgements);
+        self.announce(report);
+        is_full
+    }
+
+    /// The same for a state whose judging can have been stopped: notes the judgements made before.
+    ///
+    /// # Errors
+    ///
+    /// Judging was stopped, and the judgements made before do not end the search.
+    pub(crate) fn note_judged(
+        &self,
+        report: &mut Report,
+        start: &Start,
+        path: &[Step],
+        judged: Judged,
+    ) -> Result<bool, MachineError> {
+        let is_full = self.note(report, start, path, judged.judgements);
+        unless_stopped(is_full, judged.stopped)
+    }
+
     /// Passes the violations of the report to the monitor that are new to it.
     pub(crate) fn announce(&self, report: &mut Report) {
         for found in report.violations.iter().skip(report.announced) {

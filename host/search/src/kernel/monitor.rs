@@ -64,7 +64,7 @@ pub trait Monitor: Sync {
     fn rests(&self, _strategy: &'static str, _units: u64) {}
 
     /// Called with each violation when it is found, while the search continues: its steps are those of this local transition system. The
-    /// report has it as well, perhaps with a shorter path.
+    /// report has it as well, perhaps with a shorter path; where the shortest violations are wanted, a shorter one may be in its place.
     fn finds(&self, _lts: &Lts<'_>, _found: &FoundViolation) {}
 
     /// Called when another phase begins, by one worker at a time.

@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
 use crate::kernel::promise::{FoundBreach, PromiseReport};
-use crate::kernel::{Counts, EndCondition, Judged, SearchBounds, ViolationKind, unless_stopped};
+use crate::kernel::{Counts, EndCondition, SearchBounds, ViolationKind};
 
 /// A reachable state with a finding, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl Report {
 
     /// Notes the judgements of the state at the end of a path; whether the search is to end now. A violation with the words
     /// of an earlier one is not new, and the bound on variants limits how many of each kind are kept.
-    pub fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
+    pub(super) fn note(&mut self, start: &Start, path: &[Step], judgements: Vec<(Option<NodeId>, Judgement)>) -> bool {
         for (node, judgement) in judgements {
             match judgement.severity() {
                 Severity::Witness(property) => self.witness(property),
@@ -235,16 +235,6 @@ impl Report {
             }
         }
         self.is_full()
-    }
-
-    /// The same for a state whose judging can have been stopped: notes the judgements made before.
-    ///
-    /// # Errors
-    ///
-    /// Judging was stopped, and the judgements made before do not end the search.
-    pub fn note_judged(&mut self, start: &Start, path: &[Step], judged: Judged) -> Result<bool, MachineError> {
-        let is_full = self.note(start, path, judged.judgements);
-        unless_stopped(is_full, judged.stopped)
     }
 
     /// Whether the report lacks a judgement of a state.

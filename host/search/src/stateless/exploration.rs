@@ -105,7 +105,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
             self.collected.insert(start.locals.as_slice().into());
         }
         let judged = judge_start(self.search, self.stepper, start);
-        Ok(self.report.note_judged(start, &[], judged)?.then_some(EndCondition::Violation))
+        Ok(self.search.note_judged(&mut self.report, start, &[], judged)?.then_some(EndCondition::Violation))
     }
 
     /// Executes a step that is possible, and judges the system states that are new in this execution; returns why to end
@@ -117,9 +117,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         let depth = self.execution.events().len() as u32;
         self.cut.depth |= depth > depth_max;
         self.report.depth = self.report.depth.max(depth.min(depth_max));
-        let is_full = self.judge(step.node, depth_max)?;
-        self.search.announce(&mut self.report);
-        if is_full {
+        if self.judge(step.node, depth_max)? {
             return Ok(Some(EndCondition::Violation));
         }
         // Each event is compared with those before it.
@@ -218,14 +216,14 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
             let path: Vec<Step> = kept.map(|at| events[at].step).collect();
             cursor.go_to(stepper, &path)?;
             let deadlock = cursor.judge_end(stepper)?.map(|deadlock| (None, deadlock));
-            Ok::<_, MachineError>(!report.note(start, &path, deadlock.into_iter().collect()))
+            Ok::<_, MachineError>(!search.note(report, start, &path, deadlock.into_iter().collect()))
         })?;
         Ok(if is_full { Some(EndCondition::Violation) } else { stopped })
     }
 
     /// Judges the system states after the last event; returns whether the search is to end.
     fn judge(&mut self, node: NodeId, depth_max: u32) -> Result<bool, SearchError> {
-        let Self { execution, stepper, start, report, classes, locals, collected, .. } = self;
+        let Self { search, execution, stepper, start, report, classes, locals, collected, .. } = self;
         let index = execution.events().len() - 1;
         let next = execution.events()[index].next;
         let (class, judgements) = {
@@ -235,7 +233,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
         if judgements.iter().any(|judgement| report.is_news(Some(node), judgement)) {
             let path = cut_path(execution, execution.clock(index));
             let judgements = judgements.iter().map(|judgement| (Some(node), judgement.clone())).collect();
-            if report.note(start, &path, judgements) {
+            if search.note(report, start, &path, judgements) {
                 return Ok(true);
             }
         }
@@ -246,7 +244,7 @@ impl<'s, 'l> StatelessExploration<'s, 'l> {
                     true => cut_path(execution, cut),
                     false => Vec::new(),
                 };
-                Ok::<_, MachineError>(!report.note_judged(start, &path, judged)?)
+                Ok::<_, MachineError>(!search.note_judged(report, start, &path, judged)?)
             })?;
         }
         if let Some(locals) = locals

@@ -135,9 +135,7 @@ impl Walks<'_> {
             self.transitions += 1;
             path.push(child.step);
             walk.is_over = judged.is_bad();
-            let is_full = self.report.note_judged(start, path, judged)?;
-            self.search.announce(&mut self.report);
-            if is_full {
+            if self.search.note_judged(&mut self.report, start, path, judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }
@@ -146,7 +144,7 @@ impl Walks<'_> {
             self.ended += 1;
             let deadlock = walk.cursor.judge_end(&mut self.ground.stepper)?.filter(|_| self.search.bounds.deadlock);
             let judgements = deadlock.into_iter().map(|judgement| (None, judgement)).collect();
-            if self.report.note(start, path, judgements) {
+            if self.search.note(&mut self.report, start, path, judgements) {
                 return Ok(Some(EndCondition::Violation));
             }
         }

@@ -317,9 +317,16 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         });
         self.steps += taken;
         best.take(self.report, hits);
+        self.announce(unfolding, best);
         noted?;
         best.is_sure_unless(stopped.is_some());
         Ok(stopped)
+    }
+
+    /// Passes new violations to the monitor; smaller ones may take their places later.
+    fn announce(&self, unfolding: &Unfolding<'_, '_>, best: &mut Best) {
+        let Search { monitor, lts, .. } = self.search;
+        best.announce(self.start, |config| unfolding.linearise(config), |found| monitor.finds(lts, found));
     }
 
     /// Searches for the smallest violations among tuples of classes; returns why that was given up, if it was.
@@ -341,6 +348,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         });
         self.steps = progress.steps - unfolding.steps();
         best.take(self.report, hits);
+        self.announce(unfolding, best);
         best.is_sure_unless(stopped.is_some());
         stopped
     }
@@ -364,6 +372,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
         })?;
         self.steps = progress.steps - unfolding.steps();
         best.take(self.report, found);
+        self.announce(unfolding, best);
         best.is_sure_unless(stopped.is_some());
         Ok(stopped)
     }
@@ -425,6 +434,7 @@ impl<'r, 's> UnfoldSearch<'r, 's> {
             let hits =
                 hits.map(|(node, judgement)| JudgedConfig { judgement, node, config: config.clone(), size }).collect();
             best.take(self.report, hits);
+            self.announce(unfolding, best);
             if let Some(stopped) = judged.stopped {
                 return Err(stopped.into());
             }

@@ -30,6 +30,8 @@ struct Smallest {
     node: Option<NodeId>,
     size: u32,
     way: Way,
+    /// Whether it was announced while the search continued.
+    is_announced: bool,
 }
 
 /// The path to a violation.
@@ -106,7 +108,8 @@ impl Best {
             // Among violations of the same size, the first one comes first.
             let place = self.violations.partition_point(|other| other.size <= size);
             let kind = ViolationKind::of(&judgement);
-            self.violations.insert(place, Smallest { judgement, kind, node, size, way: Way::Config(config) });
+            self.violations
+                .insert(place, Smallest { judgement, kind, node, size, way: Way::Config(config), is_announced: false });
             self.trim(report);
         }
     }
@@ -133,6 +136,23 @@ impl Best {
     pub(crate) fn is_sure_unless(&mut self, is_given_up: bool) {
         if is_given_up {
             self.is_sure_up_to(0);
+        }
+    }
+
+    /// Passes the violations of the current unfolding that are new since the last call to `finds`. None of them is known to be the
+    /// smallest one yet.
+    pub(crate) fn announce(
+        &mut self,
+        start: &Start,
+        linearise: impl Fn(&[EventId]) -> Vec<Step>,
+        finds: impl Fn(&FoundViolation),
+    ) {
+        for Smallest { judgement, node, way, is_announced, .. } in &mut self.violations {
+            if let Way::Config(config) = way
+                && !std::mem::replace(is_announced, true)
+            {
+                finds(&FoundViolation::new(start, &linearise(config), *node, judgement.clone()));
+            }
         }
     }
 

@@ -150,7 +150,7 @@ impl BreadthFirst<'_, '_> {
             if let Some(sink) = self.sink.as_mut().filter(|_| judged.stopped.is_none()) {
                 tell(*sink, stepper, &state, number, Discovery::Start(index), 0, judged.is_bad())?;
             }
-            if self.report.note_judged(start, &[], judged)? {
+            if self.search.note_judged(&mut self.report, start, &[], judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }
@@ -406,9 +406,8 @@ impl BreadthFirst<'_, '_> {
         judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
         if !judgements.is_empty() {
             let (start, path) = self.numbers.path_to(number);
-            let is_full = self.report.note(&self.search.starts[start as usize], &path, judgements);
-            self.search.announce(&mut self.report);
-            if is_full {
+            let start = &self.search.starts[start as usize];
+            if self.search.note(&mut self.report, start, &path, judgements) {
                 return Ok(Some(EndCondition::Violation));
             }
         }

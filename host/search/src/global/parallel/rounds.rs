@@ -226,7 +226,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
                 collected.insert(state.locals.as_slice().into());
             }
             let judged = judge_start(self.search, self.stepper, start);
-            if self.report.note_judged(start, &[], judged)? {
+            if self.search.note_judged(&mut self.report, start, &[], judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
             partition.pending.push_start(&state, index);
@@ -311,7 +311,7 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
             let state = GlobalState::after(self.stepper.known(), &self.budgets, start, path);
             let state = state.ok_or(SearchError::Checkpoint)?;
             let judged = judge_global_state(self.search, self.stepper, &state);
-            if self.report.note_judged(start, path, judged)? {
+            if self.search.note_judged(&mut self.report, start, path, judged)? {
                 return Ok(Some(EndCondition::Violation));
             }
         }
@@ -386,9 +386,8 @@ impl<'s, 'l> ParallelRounds<'s, 'l> {
         for (_, partition, note, judgements) in bad {
             if judgements.iter().any(|(node, judgement)| self.report.is_news(*node, judgement)) {
                 let (start, path) = partition.path_of(note);
-                let is_full = self.report.note(&self.search.starts[start as usize], &path, judgements);
-                self.search.announce(&mut self.report);
-                if is_full {
+                let start = &self.search.starts[start as usize];
+                if self.search.note(&mut self.report, start, &path, judgements) {
                     return Ok(Some(EndCondition::Violation));
                 }
             }

@@ -50,6 +50,7 @@ pub fn decide(search: &Search<'_>, rules: Rules) -> Result<Report, SearchError> 
         let found = found(&mut stepper, search.starts, promise, rules, breach)?;
         if report.wants_more(&found.kind) {
             report.violations.push(FoundViolation { shortest, ..found });
+            search.announce(&mut report);
         }
     }
     Ok(report)

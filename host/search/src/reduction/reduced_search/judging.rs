@@ -140,9 +140,7 @@ impl<'s> Pass<'_, 's, '_> {
         for (node, messages) in delivered {
             path.extend(self.order(*node, &mut locals[*node as usize], messages)?);
         }
-        let is_full = self.report.note(start, &path, judgements);
-        self.search.announce(&mut self.report);
-        Ok(is_full)
+        Ok(self.search.note(&mut self.report, start, &path, judgements))
     }
 
     /// The start state and the steps that lead to a found state.

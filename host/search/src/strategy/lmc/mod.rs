@@ -192,6 +192,7 @@ fn explore_from(
     known.for_each(|property| answer.witness(property));
     let (end, depth) = (report.end.max(answer.end), report.depth.max(answer.depth));
     *report = Report { end, depth, basis: Some(Basis::Unfolding), ..answer };
+    search.announce(report);
     Ok(())
 }
 
@@ -309,6 +310,7 @@ impl<'r, 's, 'l> Round<'r, 's, 'l> {
                 let verified = self.verify(stepper, is_complete && self.end.is_none());
                 alongside.enter(Phase::Exploring);
                 verified?;
+                self.search.announce(self.report);
             }
             if is_over || self.end.is_some() {
                 return Ok(());

@@ -303,6 +303,7 @@ impl<'s> WalkSearch<'s> {
                 self.report.violations.push(found);
             }
         }
+        self.search.announce(&mut self.report);
         self.has_enough |= self.report.is_full();
         ended
     }
@@ -357,9 +358,8 @@ impl<'s> WalkSearch<'s> {
             true => Ground::new(search.lts, search.starts, search.bounds)?.path(&walk.way())?,
             false => Vec::new(),
         };
-        let is_full = !judgements.is_empty() && self.report.note(&search.starts[walk.start], &path, judgements);
-        search.announce(&mut self.report);
-        Ok(is_full)
+        let start = &search.starts[walk.start];
+        Ok(!judgements.is_empty() && search.note(&mut self.report, start, &path, judgements))
     }
 
     /// Takes the walks in progress from one local transition system to another one; returns the start states there.
@@ -431,7 +431,7 @@ pub(super) fn judge_starts(
 ) -> Result<Option<EndCondition>, SearchError> {
     for start in search.starts {
         let judged = judge_start(search, stepper, start);
-        if report.note_judged(start, &[], judged)? {
+        if search.note_judged(report, start, &[], judged)? {
             return Ok(Some(EndCondition::Violation));
         }
     }
