@@ -128,6 +128,88 @@ fn a_broken_promise_becomes_a_test_that_runs_from_anywhere() {
     assert!(refused.out.contains("would have to be built"), "{refused:?}");
 }
 
+/// With a build folder of the user, the component lies there: a scenario names it, and is tested by a process that does not know the folder.
+#[test]
+fn a_scenario_names_the_component_in_the_build_folder_of_the_user() {
+    let place = repository();
+    let target = place.path("my builds");
+    let options = ["plugins/register", "--quiet", "--", "--set", "bug=one-ack"];
+    let Some(page) = Page::building_into(&place, &options, Some(&target)) else { return };
+    let progress = page.searched(0, &json!({ "strategy": "unfold", "seconds": 600 }));
+    let end = progress["findings"][0]["place"].as_u64().unwrap_or_else(|| panic!("{progress}"));
+    page.post(&format!("places/{end}/scenario"), &json!({ "path": "kept/built.toml" }));
+    page.ends();
+    let text = std::fs::read_to_string(place.path("kept/built.toml")).expect("it was written");
+    assert!(text.contains("plugin = \"../my builds/"), "{text}");
+    let given = place.path("kept/built.toml").to_string_lossy().into_owned();
+    for tested in [place.host(&["test", "kept/built.toml"]), crate::cli::Place::new().host(&["test", &given])] {
+        assert!(tested.code == 0 && tested.out.contains("1 passed, 0 failed"), "{tested:?}");
+    }
+}
+
+/// A deadlock is no state of a property: the trace shows it, and the test follows it in this build and in another one.
+#[test]
+fn a_deadlock_becomes_a_test() {
+    let place = repository();
+    let options = ["plugins/two-phase-commit", "--quiet", "--", "--nodes", "2", "--set", "stops=coordinator"];
+    let Some(page) = Page::of(&place, &[&options[..], &["--deadlock"]].concat()) else { return };
+    let progress = page.searched(0, &json!({ "strategy": "bdfs", "seconds": 600 }));
+    let finding = &progress["findings"][0];
+    let end = finding["place"].as_u64().unwrap_or_else(|| panic!("a deadlock is found: {progress}"));
+    assert!(finding["text"].as_str().is_some_and(|text| text.starts_with("deadlock")), "{finding}");
+    let state = page.get(&format!("places/{end}"));
+    assert_eq!(state["enabled"], json!([]));
+    assert!(state["standings"].as_array().expect("a list").iter().all(|it| it["standing"] != "violated"), "{state}");
+    page.post(&format!("places/{end}/scenario"), &json!({ "path": "kept/deadlock.toml" }));
+    page.ends();
+    // Without the option no search looks for one.
+    let Some(page) = Page::of(&place, &options) else { return };
+    let progress = page.searched(0, &json!({ "strategy": "bdfs", "seconds": 600 }));
+    let findings = progress["findings"].as_array().expect("a list");
+    assert!(findings.iter().all(|it| !it["text"].as_str().unwrap_or_default().starts_with("deadlock")), "{progress}");
+    page.ends();
+    let elsewhere = crate::cli::Place::new();
+    let given = place.path("kept/deadlock.toml").to_string_lossy().into_owned();
+    for tested in [place.host(&["test", "kept/deadlock.toml"]), elsewhere.host(&["test", &given])] {
+        assert!(tested.code == 0 && tested.out.contains("1 passed, 0 failed"), "{tested:?}");
+    }
+    // A build without the mistake continues: the test fails.
+    let trace = std::fs::read_to_string(place.path("kept/deadlock.json")).expect("it was written");
+    let mut trace: Value = serde_json::from_str(&trace).expect("JSON");
+    assert_eq!(trace["scenario"]["parameters"]["stops"], "coordinator");
+    trace["scenario"]["parameters"]["stops"] = json!("none");
+    trace["plugin"]["digest"] = json!(format!("blake3:{}", "00".repeat(32)));
+    place.put("kept/deadlock.json", trace.to_string());
+    assert_ne!(elsewhere.host(&["test", &given]).code, 0);
+}
+
+/// A promise that is broken in a cluster with another component at a node: the test names both components.
+#[test]
+fn a_broken_promise_of_a_mixed_cluster_becomes_a_test() {
+    let place = repository();
+    // The same component under another name, with another digest.
+    let mut other = std::fs::read(crate::cli::bundled("query")).expect("it is built");
+    other.extend([0, 5, 4, b'n', b'o', b't', b'e']);
+    place.put("other.wasm", other);
+    let options = ["plugins/query/scenarios/busy.toml", "--quiet", "--", "--node", "1=other.wasm"];
+    let Some(page) = Page::of(&place, &options) else { return };
+    let progress = page.searched(0, &json!({ "strategy": "bdfs", "seconds": 600 }));
+    let end = progress["findings"][0]["place"].as_u64().unwrap_or_else(|| panic!("a promise is broken: {progress}"));
+    page.post(&format!("places/{end}/scenario"), &json!({ "path": "kept/mixed.toml" }));
+    page.ends();
+    let text = std::fs::read_to_string(place.path("kept/mixed.toml")).expect("it was written");
+    assert!(text.contains("[[node]]\nid = 1\nplugin = \"../other.wasm\"\n"), "{text}");
+    let given = place.path("kept/mixed.toml").to_string_lossy().into_owned();
+    for tested in [place.host(&["test", "kept/mixed.toml"]), crate::cli::Place::new().host(&["test", &given])] {
+        assert!(tested.code == 0 && tested.out.contains("1 passed, 0 failed"), "{tested:?}");
+    }
+    // A component that is not there is missed, and a folder is not built.
+    for wrong in ["../missing.wasm", "../plugins/query"] {
+        place.put("kept/wrong.toml", text.replace("../other.wasm", wrong));
+        assert_ne!(place.host(&["test", "kept/wrong.toml"]).code, 0);
+    }
+}
+
 /// A scenario saved from the folder of a plugin is tested from there and from elsewhere; among the scenarios of the plugin it is one of them.
 #[test]
 fn a_scenario_of_a_folder_runs_where_it_was_saved_and_elsewhere() {

@@ -15,8 +15,11 @@ use crate::environment::Environment;
 use crate::options::after_dashes::Taker;
 use crate::options::traces::ExploreArguments;
 
-const TAKER: Taker =
-    Taker { name: "host explore", does: "shows the cluster on a page", besides: &["continue", "max-violations"] };
+const TAKER: Taker = Taker {
+    name: "host explore",
+    does: "shows the cluster on a page",
+    besides: &["continue", "max-violations", "deadlock"],
+};
 
 /// Serves the page of a cluster until an interrupt.
 pub fn run(arguments: &ExploreArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {

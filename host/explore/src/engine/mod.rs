@@ -122,7 +122,8 @@ impl<'l> Engine<'l> {
             CursorError::Machine(error) => Failure::from(error),
             error @ CursorError::Crowded(_) => {
                 let failure = Failure::configuration(format_args!("the trace cannot be explored: {error}"));
-                failure.help("`host replay` prints its steps, and `host minimize` makes it short")
+                failure
+                    .help("`host replay` prints its steps, and `host minimize` shortens it if it ends in a violation")
             }
             error => Failure::configuration(format_args!("the trace cannot be explored: {error}")),
         };

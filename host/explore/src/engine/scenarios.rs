@@ -45,24 +45,22 @@ impl Engine<'_> {
 
     /// Writes a trace with a finding of its path, and a file that names the trace as a test.
     fn save_path(&mut self, file: &Path, trace: &Trace, finding: &Finding) -> Answer {
-        if !trace.placements.is_empty() || !trace.specs.is_empty() {
-            let refused = Refused::conflict(
-                "a test of a broken promise or a deadlock names one component, and this cluster has several",
-            );
-            return Err(refused.help("save the trace with a name *.json, and test it with `host replay`"));
-        }
         let cluster = self.as_built(file);
+        let path = |given: &Path| quoted(&from(&self.explored.directory, file, given).to_string_lossy());
         let (saved, steps) = (file.with_extension("json"), trace.steps.len());
         let mut text = head(steps, finding);
         let _ = writeln!(text, "trace = {}", name_of(&saved));
         if !cluster.plugin.as_os_str().is_empty() {
-            let _ = writeln!(
-                text,
-                "plugin = {}",
-                quoted(&from(&self.explored.directory, file, &cluster.plugin).to_string_lossy())
-            );
+            let _ = writeln!(text, "plugin = {}", path(&cluster.plugin));
+        }
+        if !cluster.specs.is_empty() {
+            let specs: Vec<String> = cluster.specs.iter().map(|spec| path(spec)).collect();
+            let _ = writeln!(text, "spec = [{}]", specs.join(", "));
         }
         text.push_str("expect = \"violated\"\n");
+        for (node, given) in cluster.placement.node.iter().chain(&cluster.placement.adversary) {
+            let _ = writeln!(text, "\n[[node]]\nid = {node}\nplugin = {}", path(given));
+        }
         // The whole trace, with the component: in another one a search decides whether the promise is still broken.
         trace_file::write(&saved, trace, &self.explored.directory)?;
         files::write(file, &text, &self.explored.directory)?;

@@ -31,8 +31,8 @@ const SECONDS_MAX: u64 = 86_400;
 /// The strategies that the page offers, those that fit most protocols first.
 pub(super) fn strategies() -> Vec<String> {
     let first = ["auto", "bdfs", "walk", "unfold", "consequence"];
-    let is_there = |name: &&str| values::strategy(name).is_ok();
-    first.iter().filter(|name| is_there(name)).map(|name| (*name).to_owned()).collect()
+    let others = values::strategies().filter(|name| !first.contains(name));
+    first.into_iter().chain(others).map(str::to_owned).collect()
 }
 
 /// The request for a search.

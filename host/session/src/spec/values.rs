@@ -34,6 +34,11 @@ pub fn strategy(name: &str) -> Result<&'static Strategy, String> {
     find(name).ok_or_else(|| possible(STRATEGIES.iter().map(|strategy| strategy.name)))
 }
 
+/// The names of the strategies that help and lists have.
+pub fn strategies() -> impl Iterator<Item = &'static str> {
+    STRATEGIES.iter().filter(|strategy| !strategy.only_reproduces()).map(|strategy| strategy.name)
+}
+
 /// A network from its name.
 pub fn network(name: &str) -> Result<Network, String> {
     named(Network::ALL, Network::name, name)

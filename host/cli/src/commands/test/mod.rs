@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use crate::commands::run::{Telling, explore};
 use crate::commands::test::junit::Outcome;
 use crate::commands::test::once::Once;
-use crate::commands::test::saved::{Expected, Saved};
+use crate::commands::test::saved::Saved;
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
 use host_session::Request;
@@ -198,7 +198,7 @@ fn test(given: &Path, path: &Path, named: Named) -> Option<Test> {
 fn saved(test: &Test, environment: &Environment<'_>) -> Option<Result<Saved, String>> {
     match test.is_scenario {
         true => Saved::read(&test.path, &environment.directory),
-        false => Some(Ok(Saved { trace: test.path.clone(), plugin: None, expect: Expected::default() })),
+        false => Some(Ok(Saved { trace: test.path.clone(), ..Saved::default() })),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use host_model::contract::NodeId;
 use host_session::base::files;
 use host_session::cluster::{Cluster, TraceSpec, plugin_source};
 use host_session::scenario_file;
@@ -15,16 +16,32 @@ use crate::environment::Environment;
 const BYTES_MAX: u64 = 1 << 20;
 
 /// A test of a trace: the lines of a file such as `forget-fixed.toml`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
     /// The trace, next to the file.
     pub trace: PathBuf,
     /// The component that executes it, for a file elsewhere than in the folder `scenarios` of a plugin.
     pub plugin: Option<PathBuf>,
+    /// The components of nodes that execute another one.
+    #[serde(default)]
+    pub node: Vec<Placed>,
+    /// The specifications from outside, in the order of the trace.
+    #[serde(default)]
+    pub spec: Vec<PathBuf>,
     /// The expected end.
     #[serde(default)]
     pub expect: Expected,
+}
+
+/// The component of a node.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placed {
+    /// The node.
+    pub id: NodeId,
+    /// Its component.
+    pub plugin: PathBuf,
 }
 
 /// The expected end of a trace.
@@ -48,9 +65,12 @@ impl Saved {
         if !table.contains_key("trace") {
             return None;
         }
+        let there = |file: PathBuf| path.with_file_name(file);
         let with_path = |saved: Self| Self {
-            trace: path.with_file_name(&saved.trace),
-            plugin: saved.plugin.map(|plugin| path.with_file_name(plugin)),
+            trace: there(saved.trace),
+            plugin: saved.plugin.map(there),
+            node: saved.node.into_iter().map(|placed| Placed { plugin: there(placed.plugin), ..placed }).collect(),
+            spec: saved.spec.into_iter().map(there).collect(),
             ..saved
         };
         Some(table.try_into().map(with_path).map_err(|error: toml::de::Error| error.message().to_owned()))
@@ -60,13 +80,17 @@ impl Saved {
     pub fn run(&self, source: Source, plugin: Option<&Path>, environment: &mut Environment<'_>) -> (Vec<String>, bool) {
         let owner = scenario_file::owner(&self.trace, &environment.directory);
         let named = self.plugin.as_deref().filter(|_| owner.is_none() && plugin.is_none());
-        if let Some(named) = named.filter(|named| plugin_source::needs_build(&environment.directory.join(named))) {
+        let placed = self.node.iter().map(|placed| &placed.plugin);
+        let mut all = named.into_iter().chain(placed.chain(&self.spec).map(PathBuf::as_path));
+        if let Some(named) = all.find(|named| plugin_source::needs_build(&environment.directory.join(named))) {
             // As for scenarios: a build runs commands of the folder, and running a test expresses no trust in that.
             let wrong = format!("{} would have to be built: name the component that is built of it", named.display());
             return (vec![wrong], true);
         }
         let plugin = owner.or_else(|| plugin.or(named).map(Path::to_owned));
-        let spec = TraceSpec { trace: self.trace.clone(), plugin, source, any_build: true, ..TraceSpec::default() };
+        let node = self.node.iter().map(|placed| (placed.id, placed.plugin.clone())).collect();
+        let (trace, specs) = (self.trace.clone(), self.spec.clone());
+        let spec = TraceSpec { trace, plugin, node, specs, source, any_build: true, ..TraceSpec::default() };
         let (trace, cluster) = match Cluster::of_trace(&spec, &mut environment.context()) {
             Ok(loaded) => loaded,
             Err(failure) => return (vec![failure.message], true),
