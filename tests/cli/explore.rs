@@ -2,17 +2,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `browser` | the page of a running session in Chromium |
 //! | `clusters` | clusters of all kinds: nodes that differ, networks, absent nodes, long traces |
 //! | `scenarios` | moments that are saved as tests |
 //! | `searching` | searches from a moment, random seeds, different ends |
 
+mod browser;
 mod clusters;
 mod scenarios;
 mod searching;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use host_sandbox::fixtures;
@@ -33,11 +35,17 @@ struct Page {
 impl Page {
     /// Starts `host explore` with arguments; none if the program is not built.
     fn of(place: &Place, arguments: &[&str]) -> Option<Self> {
+        Self::building_into(place, arguments, None)
+    }
+
+    /// The same with a folder in which cargo builds.
+    fn building_into(place: &Place, arguments: &[&str], target: Option<&Path>) -> Option<Self> {
         let program: PathBuf = program()?;
         let said = place.path("said-by-explore.txt");
         let mut child = Command::new(program)
             .arg("explore")
             .args(arguments)
+            .envs(target.map(|target| ("CARGO_TARGET_DIR", target)))
             .current_dir(place.path(place.standing))
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&said).expect("a temporary folder can be written"))
@@ -187,9 +195,15 @@ fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
             assert!(line.ends_with(&format!("-> node {}: {text}", message["to"])), "{message} and {line}");
         }
     }
-    // A link leads to the same place, and to no place of another cluster.
+    // A link leads to the same place, in another session of the cluster as well, and to no place of another cluster.
     let fragment = page.get(&format!("places/{end}/link"))["fragment"].clone();
     assert_eq!(page.post("replay", &json!({ "fragment": fragment }))["place"], end);
+    let Some(again) = Page::of(&place, &options) else { return };
+    let moved = again.post("replay", &json!({ "fragment": fragment }));
+    let state = again.get(&format!("places/{}", moved["place"]));
+    assert_eq!(state["nodes"], page.get(&format!("places/{end}"))["nodes"]);
+    assert_eq!(state["step"]["depth"], 18);
+    again.ends();
     let Some(other) = Page::of(&place, &["plugins/paxos", "--quiet"]) else { return };
     let (status, refused) = other.ask("POST", "replay", &json!({ "fragment": fragment }));
     assert_eq!((status, &refused["error"]), (409, &json!("the link is of another cluster of this plugin")));
@@ -362,6 +376,84 @@ fn a_preview_is_what_happens() {
     let values = page.get(&format!("probes/{}?to={at}", probe["probe"]));
     assert_eq!(values["values"].as_array().map(Vec::len), Some(7));
     assert_eq!(values["values"][0], "[0, 0, 0]");
+    page.ends();
+}
+
+/// A loss is taken like any event: the message is gone, no node changes, and the trace replays.
+#[test]
+fn a_lost_message_is_gone_and_changes_no_node() {
+    let place = repository();
+    let Some(page) = Page::of(&place, &["plugins/paxos", "--quiet", "--", "--nodes", "3"]) else { return };
+    let at = page.take(0, 0);
+    let before = page.get(&format!("places/{at}"));
+    let enabled = before["enabled"].as_array().expect("a list");
+    let losses: Vec<&Value> = enabled.iter().filter(|it| it["kind"] == "lose").collect();
+    let flight = before["flight"].as_array().map(Vec::len).expect("a list");
+    assert_eq!(losses.len(), flight, "each of the messages without an order can be lost: {enabled:?}");
+    let lost = page.take(at, losses[1]["action"].as_u64().expect("a number"));
+    let after = page.get(&format!("places/{lost}"));
+    assert_eq!(after["flight"].as_array().map(Vec::len), Some(flight - 1));
+    for node in after["nodes"].as_array().expect("a list") {
+        assert!(node["rows"].as_array().expect("a list").iter().all(|row| row["mark"] == "same"), "{node}");
+    }
+    let received = &after["step"]["event"]["received"];
+    assert_eq!((&received[0]["lost"], &received[0]["sent"]), (&json!(true), &json!(at)), "{received}");
+    page.post(&format!("places/{lost}/save"), &json!({ "path": "lost.json" }));
+    page.ends();
+    let replayed =
+        place.host(&["replay", "lost.json", "--plugin", "plugins/paxos", "--quiet", "--json"]).exits(0).json();
+    assert_eq!(replayed["steps"].as_array().map(Vec::len), Some(2));
+}
+
+/// The naive reference of the last writer is the last step at which the value differs from that of the step before.
+#[test]
+fn the_last_writer_is_the_step_that_changed_the_value() {
+    let place = repository();
+    let options = ["plugins/paxos", "--quiet", "--", "--nodes", "3", "--set", "proposers=2"];
+    let Some(page) = Page::of(&place, &options) else { return };
+    let (mut line, mut compared) = (vec![0], 0);
+    for step in 0..24 {
+        let at = *line.last().expect("it has its beginning");
+        let state = page.get(&format!("places/{at}"));
+        let enabled = state["enabled"].as_array().expect("a list");
+        // Each message in flight says whether it could be delivered.
+        for (number, flying) in state["flight"].as_array().expect("a list").iter().enumerate() {
+            let why = page.get(&format!("places/{at}/why?message={number}"));
+            let text = flying["text"].as_str().expect("a text");
+            let is_enabled = enabled.iter().any(|event| {
+                event["kind"] == "deliver"
+                    && event["node"] == flying["to"]
+                    && event["text"].as_str().is_some_and(|it| it.ends_with(text))
+            });
+            assert_eq!(why["text"] == "it is enabled", is_enabled, "{why} of {flying}");
+            assert_eq!(why["places"], json!([flying["sent"]]));
+        }
+        let actions: Vec<u64> = enabled
+            .iter()
+            .filter(|event| event["kind"] != "lose")
+            .map(|event| event["action"].as_u64().expect("a number"))
+            .collect();
+        let Some(action) = actions.get(step * 7 % actions.len().max(1)) else { break };
+        line.push(page.take(at, *action));
+    }
+    let end = *line.last().expect("it has its beginning");
+    for path in ["Running.acceptor.promised", "Running.attempts", "Running.learner.chosen"] {
+        let probe = page.post("probes", &json!({ "expression": format!("nodes.map(n, n.{path})") }));
+        let values = page.get(&format!("probes/{}?to={end}", probe["probe"]))["values"].clone();
+        let values: Vec<Vec<Value>> = (values.as_array().expect("a list").iter())
+            .map(|text| serde_json::from_str(text.as_str().expect("a text")).expect("JSON"))
+            .collect();
+        for node in 0..3 {
+            let written = (1..line.len()).rev().find(|step| values[*step][node] != values[step - 1][node]);
+            let answer = page.get(&format!("places/{end}/writer?node={node}&path={path}"));
+            let event = page.get(&format!("places/{}", line[written.unwrap_or(0)]))["step"]["event"].clone();
+            let sent = event["received"].as_array().into_iter().flatten().map(|message| message["sent"].clone());
+            let wanted: Vec<Value> = std::iter::once(json!(line[written.unwrap_or(0)])).chain(sent).collect();
+            assert_eq!(answer["places"], json!(wanted), "{path} of node {node}: {answer}");
+            compared += u32::from(written.is_some());
+        }
+    }
+    assert!(compared >= 4, "{compared} fields were written");
     page.ends();
 }
 

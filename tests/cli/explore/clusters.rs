@@ -1,6 +1,6 @@
 //! Clusters of all kinds: nodes that differ, specifications and prefixes, long traces.
 
-use host_sandbox::fixtures;
+use host_sandbox::fixtures::{self, Guest};
 use serde_json::{Value, json};
 
 use super::Page;
@@ -144,20 +144,20 @@ fn probes_pass_over_an_absent_node() {
     page.ends();
 }
 
-/// A trace of 100,000 steps opens, answers at its end, and grows.
-#[test]
-fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
-    const STEPS: usize = 100_000;
-    let place = Place::new();
+/// Steps of a long trace.
+pub(super) const STEPS: usize = 100_000;
+
+/// A trace in which a node sends itself a message and receives it, again and again: as many messages in flight as steps would be too many
+/// for a session. None if the program is not built.
+pub(super) fn long_trace(place: &Place) -> Option<Value> {
     place.put("guest.wasm", fixtures::counts());
-    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
-    // A message is sent and received again and again: as many messages in flight as steps would be too many for a session.
-    let mut at = page.take(0, 0);
+    let page = Page::of(place, &["guest.wasm", "--quiet", "--", "--nodes", "1"])?;
+    let at = page.take(0, 0);
     let state = page.get(&format!("places/{at}"));
     let enabled = state["enabled"].as_array().expect("a list");
     let deliver = enabled.iter().find(|event| event["kind"] == "deliver").expect("its message is in flight");
-    at = page.take(at, deliver["action"].as_u64().expect("a number"));
-    let mut trace = page.get(&format!("places/{at}/trace"));
+    let end = page.take(at, deliver["action"].as_u64().expect("a number"));
+    let mut trace = page.get(&format!("places/{end}/trace"));
     page.ends();
     let steps = trace["steps"].as_array_mut().expect("a list");
     for step in steps.iter_mut() {
@@ -166,6 +166,14 @@ fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
         fields.remove("state");
     }
     *steps = steps.iter().cloned().cycle().take(STEPS).collect();
+    Some(trace)
+}
+
+/// A trace of 100,000 steps opens, answers at its end, and grows.
+#[test]
+fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
+    let place = Place::new();
+    let Some(mut trace) = long_trace(&place) else { return };
     place.put("long.json", trace.to_string());
     let Some(page) = Page::of(&place, &["long.json", "--plugin", "guest.wasm", "--quiet"]) else { return };
     let line = page.get("session")["line"].clone();
@@ -185,4 +193,39 @@ fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
     let refused = place.host(&["explore", "piled.json", "--plugin", "guest.wasm", "--quiet"]).exits(151);
     refused.says(&["100000000 messages in flight, the most that it keeps", "`host replay` prints its steps"]);
     place.host(&["replay", "piled.json", "--plugin", "guest.wasm", "--quiet"]).exits(0);
+}
+
+/// The advice for a trace with too many messages in flight, taken: a fault behind 100,000 sent messages is replayed, and made short.
+#[test]
+fn a_fault_behind_a_hundred_thousand_messages_is_replayed_and_made_short() {
+    let place = Place::new();
+    let sends = "(call $send (i32.const 0) (i32.const 7))".to_owned();
+    let guest = Guest { local: sends, message: "unreachable".into(), ..Guest::default() };
+    place.put("guest.wasm", guest.component());
+    let run = ["run", "guest.wasm", "--quiet", "--nodes", "1", "--algo", "bdfs", "--depth", "2", "--out", "found"];
+    place.host(&run).exits(14);
+    let trace = std::fs::read_to_string(place.path("found/trace.json")).expect("it was written");
+    let mut trace: Value = serde_json::from_str(&trace).expect("JSON");
+    let steps = trace["steps"].as_array_mut().expect("a list");
+    assert_eq!(steps.len(), 2, "a message is sent, and its receipt fails");
+    steps.iter_mut().for_each(|step| {
+        let fields = step.as_object_mut().expect("a step");
+        (fields.remove("sent"), fields.remove("state"));
+    });
+    let send = steps[0].clone();
+    steps.splice(0..0, std::iter::repeat_n(send, STEPS - 2));
+    place.put("piled.json", trace.to_string());
+    let given = ["piled.json", "--plugin", "guest.wasm", "--quiet"];
+    let refused = place.host(&[&["explore"][..], &given].concat()).exits(151);
+    refused.says(&["messages in flight", "`host replay` prints its steps, and `host minimize` shortens it"]);
+    let replayed = place.host(&[&["replay"][..], &given].concat()).exits(14);
+    assert!(replayed.out.contains(&format!("{STEPS}. node 0 <- node 0")), "{:?}", replayed.out.lines().last());
+    place.host(&[&["minimize"][..], &given, &["--out", "short.json"]].concat()).exits(0);
+    let short = std::fs::read_to_string(place.path("short.json")).expect("it was written");
+    let short: Value = serde_json::from_str(&short).expect("JSON");
+    assert_eq!(short["steps"].as_array().map(Vec::len), Some(2));
+    // The advised way ends where it should have begun.
+    let Some(page) = Page::of(&place, &["short.json", "--plugin", "guest.wasm", "--quiet"]) else { return };
+    assert_eq!(page.get("session")["line"], json!([0, 1, 2]));
+    page.ends();
 }

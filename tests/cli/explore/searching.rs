@@ -43,7 +43,7 @@ fn seeds_from_a_moment_are_the_walks_of_these_seeds() {
 fn findings_of_a_strategy_appear_while_it_runs() {
     let place = repository();
     let behind = ["--set", "bug=one-ack", "--nodes", "5", "--continue"];
-    for strategy in ["bdfs", "dpor", "auto"] {
+    for strategy in ["bdfs", "dpor", "auto", "unfold"] {
         let words = ["plugins/register", "--quiet", "--"].into_iter().chain(behind);
         let Some(page) = Page::of(&place, &words.collect::<Vec<_>>()) else { return };
         let wanted = json!({ "strategy": strategy, "seconds": 3_600 });
@@ -78,6 +78,36 @@ fn findings_of_a_strategy_appear_while_it_runs() {
         assert!(end["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{strategy}: {end}");
         page.ends();
     }
+}
+
+/// The page offers every strategy that `host list` names.
+#[test]
+fn every_strategy_is_offered() {
+    let place = crate::cli::Place::new();
+    place.put("guest.wasm", host_sandbox::fixtures::ping_pong());
+    let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "2"]) else { return };
+    let offered: Vec<String> = serde_json::from_value(page.get("session")["strategies"].clone()).expect("names");
+    let listed = place.host(&["list"]).exits(0).out;
+    for name in &offered {
+        assert!(listed.contains(name.as_str()), "{name} of {listed}");
+        // The cluster has no end: the search begins, and is stopped.
+        let search = page.post("places/0/search", &json!({ "strategy": name, "seconds": 3_600 }))["search"].clone();
+        page.ask("DELETE", &format!("searches/{search}"), &Value::Null);
+        let end = loop {
+            let progress = page.get(&format!("searches/{search}"));
+            if progress["state"] != "running" {
+                break progress;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        let is_stopped = end["text"].as_str().is_some_and(|text| text.contains("stopped before there was a result"));
+        assert!(is_stopped || ["done", "stopped"].iter().any(|state| end["state"] == *state), "{name}: {end}");
+    }
+    let distinct: BTreeSet<&String> = offered.iter().collect();
+    let hidden = ["lmc-gen", "dpor-ds", "dpor-ds-tree"];
+    let all = host_search::strategy::STRATEGIES.iter().map(|row| row.name).filter(|name| !hidden.contains(name));
+    assert_eq!((distinct.len(), &offered[0][..]), (all.count(), "auto"));
+    page.ends();
 }
 
 /// A search that finds nothing shows a few ways with different ends, each a branch.

@@ -18,6 +18,7 @@ const isFile = url.endsWith(".html");
 const folder = named ?? path.join(here, "../../../../docs/images");
 const SIZE = { width: 1280, height: 740 };
 const BYTES_MAX = 100_000;
+const STEPS_IN_SIGHT = 7;
 
 const browser = await launch();
 const session = await open(browser, isFile ? pathToFileURL(url).href : url, { isOwnDist: process.argv.includes("--dist") });
@@ -71,6 +72,8 @@ async function ofSession() {
   await page.locator(".states .tree-row .field", { hasText: "chosen" }).first().click();
   await page.waitForSelector(".why-box .text");
   await page.mouse.move(1, 1);
+  // The changes of the steps in sight are asked for one by one.
+  await page.waitForFunction((steps) => document.querySelectorAll(".sheet .change").length >= steps, STEPS_IN_SIGHT);
   await shot("explore-violation");
 
   // The last answer of the second proposer before the other one, and both orders next to each other.
