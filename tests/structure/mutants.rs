@@ -380,6 +380,13 @@ pub const MUTANTS: &[Mutant] = &[
         &(LINKED, "nothing is broken"),
     ),
     of_live(
+        "what has waited for the end of a cut stays if another one has begun",
+        PASSAGE,
+        "Some(end) => self.agenda.add(end, Input::Leave { from, to }),",
+        "Some(_) => {}",
+        &(&["each_run_over_connections_is_one_of_the_model"], "in flight"),
+    ),
+    of_live(
         "a node that comes back with another disk is taken for the one that it was",
         "host/live/src/node/disks.rs",
         "if !known.is_none_or(|known| ends.sender.succeeds(known)) {",
