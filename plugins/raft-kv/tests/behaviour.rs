@@ -275,6 +275,47 @@ fn a_batch_has_what_came_before_the_answer() {
     assert_eq!(cluster.check(), Ok(()));
 }
 
+/// A node that owes an answer for a store hears the leader with each heartbeat, and the store again with the third one. Its answers
+/// confirm no read.
+#[test]
+fn a_node_that_gets_a_store_hears_the_leader() {
+    let sends = [("batches", "true"), ("reads", "index")];
+    let mut cluster = behind("0", 3, &sends);
+    let to_two = |cluster: &Cluster<RaftKv>| -> Vec<Raft> {
+        let sent = cluster.in_flight().iter().filter(|flight| flight.to == 2);
+        sent.filter_map(|flight| match &flight.message {
+            Message::Raft { what, .. } => Some(what.clone()),
+            Message::Returned(_) | Message::Repeated { .. } => None,
+        })
+        .collect()
+    };
+    // The leader learns by a late answer that the node lacks everything, and sends the first piece.
+    (0..3).for_each(|_| cluster.happen(0, "heartbeat"));
+    while !to_two(&cluster).iter().any(|what| matches!(what, Raft::Install { .. })) {
+        cluster.deliver(0);
+    }
+    cluster.lose_all();
+    let read = cluster.request(0, get("/00"));
+    cluster.lose_all();
+    for heartbeat in 1..=3 {
+        cluster.happen(0, "heartbeat");
+        let sent = to_two(&cluster);
+        let is_store = matches!(sent[0], Raft::Install { .. });
+        assert_eq!((is_store, is_store || sent[0] == Raft::Confirm(0)), (heartbeat == 3, true), "{sent:?}");
+        if !is_store {
+            let restarted = cluster.restarted().len();
+            let is_alive = |flight: &InFlight<Message>| {
+                flight.to == 2 && matches!(flight.message, Message::Raft { what: Raft::Confirm(0), .. })
+            };
+            cluster.deliver_where(is_alive);
+            assert!(cluster.restarted().len() > restarted);
+            cluster.deliver_where(|flight| flight.from == 2);
+            assert_eq!(cluster.response(read), None);
+        }
+        cluster.lose_all();
+    }
+}
+
 /// With `pipeline`, a leader sends new entries before the answer to others; each entry once, also if answers come late or in any order.
 #[test]
 fn a_pipeline_sends_each_entry_once() {
