@@ -443,8 +443,9 @@ fn the_last_writer_is_the_step_that_changed_the_value() {
         let values: Vec<Vec<Value>> = (values.as_array().expect("a list").iter())
             .map(|text| serde_json::from_str(text.as_str().expect("a text")).expect("JSON"))
             .collect();
+        let of = |node: usize, step: usize| &values[step][node];
         for node in 0..3 {
-            let written = (1..line.len()).rev().find(|step| values[*step][node] != values[step - 1][node]);
+            let written = (1..line.len()).rev().find(|step| of(node, *step) != of(node, *step - 1));
             let answer = page.get(&format!("places/{end}/writer?node={node}&path={path}"));
             let event = page.get(&format!("places/{}", line[written.unwrap_or(0)]))["step"]["event"].clone();
             let sent = event["received"].as_array().into_iter().flatten().map(|message| message["sent"].clone());
