@@ -160,7 +160,7 @@ impl FilterTable {
     pub fn judge(&mut self, now: Time, event: &Event<'_>) -> Filtered {
         self.filters.retain(|_, (end, _)| *end > now);
         let filter = self.filters.iter().find(|(pattern, _)| pattern.matches(event, &self.kinds));
-        let (Some((pattern, (_, has_waited))), Some(substitute)) = (filter, Substitute::of(event.cause)) else {
+        let (Some((pattern, (_, has_waited))), Some(substitute)) = (filter, event.substitute()) else {
             return self.count(now, None);
         };
         // An event that waits is due many times, and counts once.

@@ -70,6 +70,11 @@ impl<'w, G: Gate> World<'w, G> {
             }
             // The gate breaks only connections that can break, so the handler has failed, which ends the run.
             None => Ok(()),
+        }?;
+        // A message that the node does not take, over a connection that stays, would be lost where nothing is lost.
+        match self.is_there(me, Over { from: peer, number }) && !model.has_failed() {
+            true => Err(format!("node {me} takes no message of node {peer}, and their connection stays")),
+            false => Ok(()),
         }
     }
 

@@ -24,6 +24,9 @@ pub(in crate::world) trait Model {
     /// The number of steps so far.
     fn steps(&self) -> u64;
 
+    /// Whether a handler has failed, which ends the run.
+    fn has_failed(&self) -> bool;
+
     /// Whether it has connections that can break.
     fn has_connections(&self) -> bool;
 
@@ -61,6 +64,10 @@ impl Model for Mutex<Memory<'_>> {
 
     fn steps(&self) -> u64 {
         lock(self).path.len() as u64
+    }
+
+    fn has_failed(&self) -> bool {
+        lock(self).failed().is_some()
     }
 
     fn has_connections(&self) -> bool {
