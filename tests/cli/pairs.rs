@@ -238,6 +238,26 @@ fn walks_of_the_default_begin_after_a_prefix() {
     }
 }
 
+/// Memory that runs out in a resumed search, once and again, takes nothing from its checkpoint: the next process ends as one search does.
+#[test]
+fn memory_that_runs_out_in_a_resumed_search_loses_nothing() {
+    let mut place = Place::new();
+    let run =
+        ["run", bundled("paxos"), "--algo", "bdfs", "--safety-only", "--workers", "1", "--audit", "off", "--json"];
+    let whole = place.host(&run).exits(0).json();
+    place.interrupted = Some(40);
+    place.host(&[&run[..], &["--checkpoint", "kept"]].concat()).exits(130);
+    place.interrupted = None;
+    for _ in 0..2 {
+        let narrow = place.host(&["run", "--resume", "kept", "--memory", "1MiB", "--json"]).exits(0).json();
+        assert_eq!((&narrow["result"], &narrow["end"]), (&json!("incomplete"), &json!("memory-bound")), "{narrow:#}");
+    }
+    let resumed = place.host(&["run", "--resume", "kept", "--json"]).exits(0).json();
+    for part in ["result", "end", "counts", "properties"] {
+        assert_eq!(resumed[part], whole[part], "{part}");
+    }
+}
+
 /// The advice of a run with a checkpoint is accepted with it, and so is that of a scenario that names its fairness.
 #[test]
 fn advice_is_accepted_with_checkpoints_and_scenarios_with_fairness() {
