@@ -373,6 +373,13 @@ pub const MUTANTS: &[Mutant] = &[
         &(LINKED, "cannot happen"),
     ),
     of_live(
+        "a filter discards a message over a connection that cannot break",
+        "host/live/src/filter/table.rs",
+        "(filter, event.substitute())",
+        "(filter, Substitute::of(event.cause))",
+        &(LINKED, "their connection stays"),
+    ),
+    of_live(
         "what has waited for the end of a cut leaves last first",
         PASSAGE,
         "for input in self.held.remove(&(from, to)).into_iter().flatten() {",
