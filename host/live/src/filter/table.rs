@@ -89,6 +89,12 @@ impl FilterTable {
         }
     }
 
+    /// Sets the quota of filtered events.
+    #[must_use]
+    pub fn within(self, quota: Quota) -> Self {
+        Self { quota, ..self }
+    }
+
     /// Sets the kinds of messages.
     #[must_use]
     pub fn with_kinds(self, kinds: Arc<Kinds>) -> Self {

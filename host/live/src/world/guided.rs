@@ -54,6 +54,13 @@ impl<'c> Guided<'c> {
         Self { hold: Some(Box::new(is_to_blame)), ..self }
     }
 
+    /// The same with this quota of filtered events.
+    #[must_use]
+    pub fn within(self, quota: Quota) -> Self {
+        let Steered { table, latest } = self.steered;
+        Self { steered: Steered::new(table.within(quota), latest), ..self }
+    }
+
     /// The same where filters tell messages of these kinds apart.
     #[must_use]
     pub fn with_kinds(self, kinds: Arc<Kinds>) -> Self {

@@ -215,7 +215,8 @@ impl<'f> Checkers<'f> {
     /// The gate of a start of a node.
     pub(super) fn gate(&self, node: NodeId, part: Part) -> Guided<'_> {
         let steers = self.steers(part).filter(|_| part == Part::Steer);
-        let gate = Guided::new(node, self.scenario.nodes, steers).with_kinds(Arc::clone(&self.kinds));
+        let gate = Guided::new(node, self.scenario.nodes, steers).within(self.profile.quota);
+        let gate = gate.with_kinds(Arc::clone(&self.kinds));
         let Some(hold) = self.hold.as_ref().filter(|_| part == Part::Steer) else { return gate };
         gate.holding(move |event, fork| {
             let mut hold = hold.lock().unwrap_or_else(PoisonError::into_inner);

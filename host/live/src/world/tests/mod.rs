@@ -10,7 +10,7 @@
 //! | `guided` | nodes that their checkers steer while everything goes wrong |
 //! | `memo` | the machine that looks handlers up, compared with the one that runs them |
 //! | `snapshots` | snapshots of nodes that talk all the time and are killed all the time |
-//! | `steered` | nodes that are steered by checkers, in a cluster where no filter is safe |
+//! | `steered` | nodes that are steered by checkers, where few filters are safe, and beyond their quota |
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `watched` | runs of nodes with checkers, steered or not |
 //! | `linked` | the same over links with an order |

@@ -1,18 +1,22 @@
-//! Steered nodes, in a cluster where no filter is safe.
+//! Steered nodes, in clusters where few filters are safe or none, and beyond their quota.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::LocalKind;
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::start;
 use host_search::kernel::rules::Rules;
 
 use super::seeds;
 use crate::checker::Limits;
+use crate::filter::Quota;
 use crate::node::Delays;
-use crate::time::Range;
-use crate::world::{Advice, Guided, Plan, What, World};
+use crate::simulator::{Conditions, Mode, Profile, Simulator, Watched, Watching};
+use crate::time::{Range, Time};
+use crate::world::{Advice, Checkers, Guided, Part, Plan, Runtime, Troubles, What, World};
 
 /// Node 1 sends node 0 a message, and takes its next step after a while. If the message arrives before that step, a property is violated;
 /// if it never arrives, the promise of node 0 never holds.
@@ -56,5 +60,78 @@ fn world(seed: u64, network: Network) -> Result<(), String> {
 fn steering_takes_away_nothing_that_is_owed() {
     for network in [Network::Unordered, Network::Ordered] {
         seeds::each("steering_takes_away_nothing_that_is_owed", 30, |seed| world(seed, network));
+    }
+}
+
+/// The same where node 1 sends another message with its next step. A filter of the first message prevents the violation, and the second one
+/// keeps the promise.
+fn hasty_again() -> Arc<Toy> {
+    let toy = Toy::clone(&hasty());
+    Arc::new(toy.rule(1, 1, ToyTrigger::Local(0), 2, &[(0, 2)]).rule(0, 0, ToyTrigger::Message(1, 2), 2, &[]))
+}
+
+/// The time of the first violation of a run, if it has one, and what its checkers have done.
+type Ran = (Option<Time>, Watched);
+
+/// The results of a run by nodes and of one by the model, in which connections may break in place of messages on links with an order.
+fn runs(toy: &Arc<Toy>, network: Network, profile: Profile, part: Part, seed: u64) -> [Ran; 2] {
+    let breaks = if network == Network::Ordered { Faults::MAX } else { 0 };
+    let scenario = Scenario { network, faults: Faults { breaks, ..Faults::default() }, ..Scenario::new(2) };
+    let times = Conditions::default();
+    let delays = crate::simulator::Delays { timer: Range::milliseconds(2_000, 6_000), ..times.delays };
+    let conditions = Conditions { delays, time: Duration::from_secs(300), ..times };
+    let lts = Lts::new(toy, scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let starts = start::initial(&mut stepper).expect("nothing is refused");
+    let runtime = Stepper::new(&lts).expect("it is native");
+    let runtime = Runtime::new(runtime, toy, &starts, conditions, Troubles::default()).expect("they make sense");
+    let checkers = Checkers::new(toy, &scenario, profile).expect("it is native");
+    let by_nodes = runtime.run_watched(seed, &checkers, part).expect("it is native");
+    let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
+    let mut watching = Watching::new(toy, &scenario, profile).expect("it is native");
+    let mode = if part == Part::Steer { Mode::Steer } else { Mode::Observe };
+    let (by_model, watched) = simulator.run_watched(seed, &mut watching, mode).expect("it is native");
+    [(by_nodes.finished.violated, by_nodes.watched), (by_model.violated, watched)]
+}
+
+/// A break in place of the first message helps, unless node 1 can be reset after its second step: then the second message may arrive after
+/// its next first step. Checkers of nodes explore that reset, so they must filter both messages, and do so unless the promise counts; those
+/// of the model explore no reset and filter the first message.
+#[test]
+fn nodes_use_no_filter_that_a_reset_makes_useless_and_the_model_does() {
+    let toy = hasty_again();
+    let profile = |promises| {
+        let times = Profile::ours();
+        Profile { limits: Limits { promises, breaks: true, ..times.limits }, ..times }
+    };
+    let mut violating = 0;
+    for seed in 0..10 {
+        let [(of_nodes, nodes), (of_model, model)] =
+            runs(&toy, Network::Ordered, profile(Some(Rules::default())), Part::Steer, seed);
+        assert!(nodes.helped == 0 && nodes.unhelpful > 0 && nodes.filtered == 0, "{seed}: {nodes:?}");
+        assert!(of_model.is_none() && model.helped > 0, "{seed}: {model:?}");
+        violating += u32::from(of_nodes.is_some());
+        let [(violated, careless), _] = runs(&toy, Network::Ordered, profile(None), Part::Steer, seed);
+        assert!(violated.is_none() && careless.helped > 0 && careless.filtered > 0, "{seed}: {careless:?}");
+    }
+    assert!(violating > 0);
+}
+
+/// Where the quota allows no event to be filtered, steering suspends itself, and a run is its control run.
+#[test]
+fn nodes_and_model_prevent_nothing_beyond_their_quota() {
+    let toy = hasty();
+    for seed in 0..10 {
+        let runs = |always, part| {
+            let profile = Profile { quota: Quota { percent: 0, always }, ..Profile::ours() };
+            runs(&toy, Network::Unordered, profile, part, seed)
+        };
+        let (free, none) = (runs(10, Part::Steer), runs(0, Part::Steer));
+        let control = runs(0, Part::Control);
+        for ((free, none), control) in free.into_iter().zip(none).zip(control) {
+            assert!(free.1.has_prevented() && free.0.is_none(), "{seed}: {free:?}");
+            assert!(!none.1.has_prevented() && none.1.suspensions > 0, "{seed}: {none:?}");
+            assert_eq!(none.0, control.0, "{seed}");
+        }
     }
 }
