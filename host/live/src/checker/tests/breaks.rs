@@ -1,5 +1,7 @@
 //! Connections that break in place of messages, derived by hand.
 
+use host_model::scenario::Faults;
+
 use super::*;
 
 /// Node 1 has sent two messages, and a filter matches the first one. Node 0 counts what arrives; at the notice of a break it sends a third
@@ -71,4 +73,45 @@ fn a_connection_is_not_broken_where_a_promise_dies_with_its_messages() {
     for network in [dropped, broken] {
         assert_eq!(cases.map(|tuples| dies(network, tuples, false)), [false; 4]);
     }
+}
+
+/// Node 1 sends a message with each of its two steps. If one arrives between them, a property is violated; if none ever arrives, the promise
+/// of node 0 never holds. So breaking the connection in place of the first message helps, as the second one arrives. If node 1 can be reset
+/// after its second step, that message may arrive after its next first step: then both must not arrive, and the promise dies.
+#[test]
+fn a_break_that_helps_is_of_no_use_where_a_reset_lies_ahead() {
+    let toy = Toy::new(2)
+        .rule(1, 0, ToyTrigger::Local(0), 1, &[(0, 1)])
+        .rule(1, 1, ToyTrigger::Local(0), 2, &[(0, 2)])
+        .rule(0, 0, ToyTrigger::Message(1, 1), 2, &[])
+        .rule(0, 0, ToyTrigger::Message(1, 2), 2, &[])
+        .forbid(&[Some(2), Some(1)])
+        .promise("told", &[&[Some(2), None]]);
+    let factory = Arc::new(toy);
+    let faults = Faults { resets: 1, ..Faults::default() };
+    let scenario = Scenario { network: Network::Ordered, faults, ..Scenario::new(2) };
+    let lts = Lts::new(&factory, scenario.clone()).expect("it is native");
+    let mut stepper = Stepper::new(&lts).expect("it is native");
+    let start = start::initial(&mut stepper).expect("nothing is refused").remove(0);
+    let mut filters = |used_up: Faults, promises| {
+        let mut beginning = start::export(&mut stepper, &start).expect("toys leave");
+        for (state, local) in beginning.states.iter_mut().zip(&start.locals) {
+            state.fault_state = stepper.state(*local).fault_state.clone();
+            state.fault_state.counts = used_up;
+        }
+        let limits = Limits { breaks: true, ..limits(promises) };
+        let mut checker = Checker::new(&factory, scenario.clone(), limits).expect("it is native");
+        let round = checker.round(&Arc::new(beginning)).expect("it is a state of the toy");
+        let Steering { patterns, is_unhelpful, .. } = checker.steer(0, &round).expect("it is native");
+        assert_eq!(is_unhelpful, patterns.is_empty());
+        let cause = |content| Cause::Message { from: 1, network: Network::Ordered, payload: content };
+        let matches = |content| {
+            let event = Event { state: of_local_state(0, &[0]), cause: cause(content), may_break: true };
+            patterns.iter().any(|pattern| pattern.matches(&event, &Kinds::default()))
+        };
+        [&[1_u8], &[2]].map(|content| matches(content))
+    };
+    assert_eq!(filters(faults, true), [true, false]);
+    assert_eq!(filters(Faults::default(), true), [false, false]);
+    assert_eq!(filters(Faults::default(), false), [true, true]);
 }
