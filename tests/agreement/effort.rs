@@ -11,6 +11,11 @@ pub fn systems(usual: u64) -> u64 {
         Ok(asked) => asked_of(usual, &asked).unwrap_or_else(|| panic!("HOST_FUZZ_SYSTEMS={asked} is no number")),
         Err(_) => usual,
     };
+    tried(usual, asked)
+}
+
+/// The systems that are tried: those that are asked for, and at least a quarter of the usual ones.
+fn tried(usual: u64, asked: u64) -> u64 {
     asked.max(usual.div_ceil(4))
 }
 
@@ -44,11 +49,12 @@ fn asked_of(usual: u64, asked: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{asked_of, enough, share, systems};
+    use super::{asked_of, enough, share, systems, tried};
 
     /// The minimum is a quarter of the systems, with a quarter of the cases.
     #[test]
     fn a_fixed_set_is_tried_in_every_tier() {
+        assert_eq!([0, 4, 10, 25, 400].map(|asked| tried(40, asked)), [10, 10, 10, 25, 400]);
         assert!((10..).contains(&systems(40)) && (25..=100).contains(&share(100, 40)));
         assert!((25..=100).contains(&enough(100)));
     }

@@ -211,4 +211,6 @@ fn a_build_takes_limits() {
     let small = place.host(&[&build[..], &["--limit", "component=100"]].concat()).exits(150);
     assert!(small.err.contains("`--limit component=N` allows more"), "{small:?}");
     place.host(&[&build[..], &["--limit", "compile-time=0"]].concat()).exits(2);
+    let small = place.host(&["doctor", build[1], "--quiet", "--limit", "component=100"]).exits(150);
+    assert!(small.err.contains("`--limit component=N` allows more"), "{small:?}");
 }

@@ -37,6 +37,18 @@ fn the_document_has_the_abi() {
     }
 }
 
+/// A component may export some of the interfaces alone; the document shows such a world.
+#[test]
+fn the_world_of_the_document_is_well_formed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect("it is there");
+    let (document, mut resolve) = (read("README.md"), Resolve::default());
+    resolve.push_str("protocol.wit", &read("protocol.wit")).expect("the contract is well-formed");
+    let world = document.split("```wit\n").find(|block| block.starts_with("package my:plugin;")).expect("a world");
+    let world = world.split("```").next().expect("its end");
+    resolve.push_str("mine.wit", world).expect("the world is well-formed");
+}
+
 impl Contract {
     fn tables(&self) -> String {
         let (_, full) = self.resolve.worlds.iter().find(|(_, world)| world.name == "full").expect("a world");

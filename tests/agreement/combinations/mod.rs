@@ -36,7 +36,8 @@ use host_search::strategy::{Bound, STRATEGIES};
 use crate::combinations::case::Case;
 use crate::combinations::run::{run_all, run_until};
 
-/// The minimum number of random systems; `HOST_FUZZ_SYSTEMS` sets more. Each row of the array has one of its own.
+/// The usual number of random systems, from which on their rows must cover the array; `HOST_FUZZ_SYSTEMS` sets another one. Each row of the
+/// array has one of its own.
 const SYSTEMS: u64 = 600;
 
 /// The number of failing cases that are made small and printed; the others are counted.
