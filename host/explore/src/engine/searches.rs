@@ -9,13 +9,15 @@ use host_inspect::debug::Place;
 use host_inspect::page::shapes::{Finding, Moved, Search, Seeds};
 use host_inspect::page::{Story, clean};
 use host_model::trace::Trace;
+use host_session::base::Failure;
+use host_session::base::exit::Exit;
 use host_session::spec::{Algo, values};
 use serde_json::json;
 
 use super::Engine;
 use super::found::Found;
 use super::scenarios::is_of_path;
-use super::task::{Progress, Task};
+use super::task::{Ended, Progress, Task};
 use crate::refused::{Answer, Refused};
 
 /// Searches of a session, and those that run at once.
@@ -144,11 +146,7 @@ impl Engine<'_> {
         let (state, mut text) = match &progress.ended {
             None if has_panicked => ("failed", "the search has ended by a mistake of `host`".to_owned()),
             None => ("running", progress.line.clone()),
-            Some(Err(failure)) => {
-                let help = failure.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-                ("failed", format!("{}{help}", failure.message))
-            }
-            Some(Ok(ended)) => (if ended.stopped { "stopped" } else { "done" }, ended.verdict.clone()),
+            Some(ended) => state_of(ended),
         };
         let seeds = progress.seeds.map(|[asked, done, violating]| Seeds { asked, done, violating });
         // The thread continues while its findings become branches.
@@ -186,6 +184,18 @@ impl Engine<'_> {
     pub fn stop(&mut self, number: usize) -> Answer {
         self.searches.get_mut(&number).ok_or_else(|| no_search(number))?.stop();
         self.searched(number)
+    }
+}
+
+/// The state of a search that has ended, in the words of the API, and its result. One without a result that was stopped has not failed.
+fn state_of(ended: &Result<Ended, Failure>) -> (&'static str, String) {
+    match ended {
+        Ok(ended) => (if ended.stopped { "stopped" } else { "done" }, ended.verdict.clone()),
+        Err(failure) => {
+            let help = failure.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+            let state = if failure.exit == Exit::Stopped { "stopped" } else { "failed" };
+            (state, format!("{}{help}", failure.message))
+        }
     }
 }
 
@@ -246,6 +256,15 @@ mod tests {
             place @ ..=3 => Ok(Moved { place, line: vec![0, place] }),
             _ => Err(Refused::conflict("the session is full")),
         }
+    }
+
+    #[test]
+    fn a_search_that_was_stopped_before_a_result_has_not_failed() {
+        let of = |failure: Failure| state_of(&Err(failure));
+        let (state, text) = of(Failure::stopped("interrupted"));
+        assert_eq!((state, &text[..]), ("stopped", "stopped before there was a result: interrupted"));
+        let wrong = Failure::configuration("a prefix does not fit").help("take it away");
+        assert_eq!(of(wrong), ("failed", "a prefix does not fit; take it away".to_owned()));
     }
 
     #[test]
