@@ -102,8 +102,8 @@ pub fn job(words: &Words<'_>) -> Result<Job, Refused> {
             job_of(move |engine| engine.tree(from))
         }
         ("GET", ["standings"]) => {
-            let to = words.number("to")?;
-            job_of(move |engine| engine.strips(to))
+            let (to, from) = (words.number("to")?, words.number_or("from", 0)?);
+            job_of(move |engine| engine.strips(to, from))
         }
         ("GET", ["diff"]) => {
             let (one, other) = (words.number("one")?, words.number("other")?);

@@ -49,6 +49,7 @@ use host_session::spec::RunSpec;
 use serde::Serialize;
 
 use crate::refused::{Answer, Refused};
+use links::Choices;
 use probes::Asked;
 use searches::Running;
 
@@ -105,6 +106,7 @@ pub struct Engine<'l> {
     /// The traces of broken promises and deadlocks, which no single state shows, by the places of their ends.
     broken: BTreeMap<Place, Trace>,
     names: BTreeMap<Place, String>,
+    choices: Choices,
     probes: BTreeMap<usize, Asked>,
     searches: BTreeMap<usize, Running>,
     /// The number of probes and searches so far.
@@ -156,6 +158,7 @@ impl<'l> Engine<'l> {
             story,
             sibling,
             names: BTreeMap::new(),
+            choices: Choices::default(),
             probes: BTreeMap::new(),
             searches: BTreeMap::new(),
             numbers: 0,
@@ -206,12 +209,16 @@ impl<'l> Engine<'l> {
 
     /// The places from the beginning to a place, and from there as far as the session has explored the branch.
     fn line_through(&self, place: Place) -> Vec<Place> {
-        let (mut line, mut last) = (self.moments.line_to(place), place);
-        while let Some(child) = self.moments.children(last).first() {
-            line.push(*child);
-            last = *child;
-        }
+        let mut line = self.moments.line_to(place);
+        self.continue_line(&mut line);
         line
+    }
+
+    /// Continues a line as far as the session has explored the branch.
+    fn continue_line(&self, line: &mut Vec<Place>) {
+        while let Some(child) = line.last().and_then(|last| self.moments.children(*last).first()) {
+            line.push(*child);
+        }
     }
 
     /// A new number for a probe or a search.

@@ -70,12 +70,12 @@ impl Engine<'_> {
         json(&steps)
     }
 
-    /// The standings of the properties along the branch to a place: a letter for each place, the worst over the nodes.
-    pub fn strips(&mut self, to: Place) -> Answer {
+    /// The standings of the properties along the branch to a place, from a step on: a letter for each place, the worst over the nodes.
+    pub fn strips(&mut self, to: Place, from: usize) -> Answer {
         let line = self.moments.line_to(self.place(to)?);
         let properties = self.moments.stepper().lts().properties().len();
         let mut strips = vec![String::new(); properties];
-        for place in line {
+        for place in line.into_iter().skip(from) {
             let traced = self.moments.traced(place).clone();
             let standings = self.moments.standings(&traced)?;
             for (property, strip) in strips.iter_mut().enumerate() {

@@ -11,7 +11,7 @@ use super::{Engine, json};
 use crate::refused::{Answer, Refused};
 
 /// Outcomes of an event that are listed.
-const OUTCOMES_MAX: usize = 256;
+pub(super) const OUTCOMES_MAX: usize = 256;
 
 impl Engine<'_> {
     /// All actions at a place, in a fixed order: the enabled events as in `host debug`, then losses of messages.
@@ -48,7 +48,7 @@ impl Engine<'_> {
     }
 
     /// The place to which an action with its choices has led before.
-    fn known(&mut self, place: Place, taken: &Action) -> Option<Place> {
+    pub(super) fn known(&mut self, place: Place, taken: &Action) -> Option<Place> {
         let children = self.moments.children(place).to_vec();
         if children.is_empty() {
             return None;
@@ -85,7 +85,12 @@ impl Engine<'_> {
     pub fn take(&mut self, place: Place, action: usize, outcome: usize) -> Answer {
         let action = self.chosen(place, action, outcome)?;
         match self.moments.take(place, &action, outcome)? {
-            Some(place) => json(&Moved { place, line: self.line_through(place) }),
+            Some(to) => {
+                // The page knows how it came to the place, which may be a long way.
+                let mut line = vec![place, to];
+                self.continue_line(&mut line);
+                json(&Moved { place: to, line })
+            }
             None => Err(Refused::conflict("this event changes nothing here")),
         }
     }

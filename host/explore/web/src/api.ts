@@ -112,7 +112,7 @@ export interface Enabled {
   outcomes: { outcome: number; text: string | null; child: Place | null }[];
 }
 
-/** `GET standings?to=P`: per property one letter per step of the line from the beginning to P, the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown, `r`eached, `n`ot reached. */
+/** `GET standings?to=P&from=N`: per property one letter per step of the line to P, from the Nth on (0: the beginning), the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown, `r`eached, `n`ot reached. */
 export interface Strips {
   strips: string[];
 }
@@ -125,7 +125,7 @@ export interface Preview {
   standings: Standing[];
 }
 
-/** `POST places/P/take` with `{ action, outcome }`; `POST open` with a trace; `POST replay` with `{ fragment }`. */
+/** `POST open` with a trace, and `POST replay` with `{ fragment }`: `line` is the branch from its beginning. `POST places/P/take` with `{ action, outcome }`: `line` begins at P, whose way is known. */
 export interface Moved {
   place: Place;
   line: Place[];

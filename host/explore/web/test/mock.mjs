@@ -337,14 +337,14 @@ function answer(mock, method, name, query, body) {
     case "GET tree":
       return mock.places.slice(from).map((place) => mock.step(place));
     case "GET standings":
-      return { strips: mock.strips(to) };
+      return { strips: mock.strips(to).map((strip) => strip.slice(from)) };
     case "GET places/":
       return mock.state(number);
     case "GET places/preview":
       return mock.preview(number, Number(query.get("action")), Number(query.get("outcome")));
     case "POST places/take": {
       const place = mock.take(number, body.action, body.outcome);
-      return { place, line: mock.line(place) };
+      return { place, line: [number, place] };
     }
     case "GET diff":
       return mock.diff(Number(query.get("one")), Number(query.get("other")));

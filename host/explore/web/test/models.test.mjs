@@ -73,6 +73,33 @@ test("messages without an end are those in flight", async () => {
   });
 });
 
+/** The steps of a session, which count how often one is read. */
+class Counting extends Map {
+  reads = 0;
+  get(place) {
+    this.reads += 1;
+    return super.get(place);
+  }
+}
+
+test("messages of a branch after another one are those of a fresh drawing, and only what differs is read", async () => {
+  const { Messages, messages } = await module("space/messages.ts");
+  eachBranch((mock, end, draw, which) => {
+    const steps = new Counting(stepsOf(mock));
+    const kept = new Messages();
+    let last = [];
+    for (const place of [end, ...Array.from({ length: 12 }, () => draw(mock.places.length)), end]) {
+      const line = mock.line(place);
+      const shared = line.findIndex((at, row) => at !== last[row]);
+      steps.reads = 0;
+      const all = kept.of(line, steps, null);
+      assert.equal(steps.reads, shared < 0 ? 0 : line.length - shared, which);
+      assert.deepEqual(all, messages(line, steps, []), which);
+      last = line;
+    }
+  });
+});
+
 test("what a broken connection loses ends there, and is no cause of the step", async () => {
   const { messages } = await module("space/messages.ts");
   const { past } = await module("space/past.ts");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 
-import { drawn, open, press, settled, steps, take } from "./browser.mjs";
+import { drawn, linked, open, press, settled, steps, take } from "./browser.mjs";
 import { browser, withPage } from "./session.mjs";
 
 const treeOf = (page, node) => page.locator(".states .tree", { has: page.locator(`.shut:has-text('node ${node}')`) });
@@ -113,6 +113,25 @@ test("a bundle of more places than are recorded of all branches has the branch t
     assert.equal(await recorded.page.locator(".tree-drawing .lane").count(), 1);
     await recorded.end();
     await rm(file);
+  }));
+
+test("after more than 5,000 steps no bundle is begun, and the link is made when it is asked for", () =>
+  withPage({ steps: 5_001 }, async (page, server) => {
+    await linked(page);
+    assert.equal(page.url(), server.url);
+    const asked = [];
+    page.on("request", (request) => asked.push(request.url().replace(server.url, "")));
+    await press(page, "b");
+    await page.waitForSelector(".notice:has-text('at most 5000 steps'):has-text('host minimize')");
+    await press(page, "l");
+    await page.waitForFunction(() => location.hash !== "");
+    assert.equal(page.url(), `${server.url}#${server.mock.link(5_001).fragment}`);
+    assert.equal(asked.filter((name) => name.endsWith("/link")).length, 1, String(asked));
+    // The states in sight are asked for in advance.
+    assert.ok(asked.length < 100, String(asked.length));
+    await press(page, "k");
+    await linked(page);
+    assert.equal(page.url(), `${server.url}#${server.mock.link(5_000).fragment}`);
   }));
 
 test("hostile names inject nothing into a bundle", () =>

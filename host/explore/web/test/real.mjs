@@ -4,10 +4,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 
-import { countElements, drawn, launch, open, press, settled, steps } from "./browser.mjs";
+import { countElements, drawn, launch, linked, open, press, settled, steps } from "./browser.mjs";
 
 const SCENES = { elsewhere, faults, stuck, hostile, long, asleep, another };
 const ELEMENTS_MAX = 5_000;
+/** Answers to a click, and their bytes: fewer than steps of a long trace by far. */
+const ANSWERS_MAX = 100;
+const BYTES_MAX = 100_000;
 
 const [name, text] = process.argv.slice(2);
 const given = JSON.parse(text);
@@ -172,14 +175,44 @@ async function long({ url, end }) {
       console.log(`${end} steps, ${key}: ${Date.now() - start} ms`);
     }
     const start = Date.now();
-    await page.locator(".next button.choice").first().click();
-    await page.waitForFunction((step) => document.querySelector(".present")?.textContent?.startsWith(`step ${step} of`), end + 1);
-    await settled(page);
-    console.log(`${end} steps, an event: ${Date.now() - start} ms`);
+    const took = await answersTo(page, async () => {
+      await page.locator(".next button.choice").first().click();
+      await page.waitForFunction((step) => document.querySelector(".present")?.textContent?.startsWith(`step ${step} of`), end + 1);
+      await linked(page);
+      await settled(page);
+    });
+    console.log(`${end} steps, an event: ${Date.now() - start} ms, ${took.bytes} bytes in ${took.answers} answers`);
+    assert.ok(took.answers >= 2 && took.answers < ANSWERS_MAX && took.bytes < BYTES_MAX, JSON.stringify(took));
+    const branched = await answersTo(page, async () => {
+      await press(page, "k", "k");
+      // The branch delivers a message here.
+      await page.locator(".next button.choice", { hasNotText: "from node" }).first().click();
+      await page.waitForFunction((step) => document.querySelector(".present")?.textContent === `step ${step} of ${step}`, end);
+      await linked(page);
+      await settled(page);
+    });
+    console.log(`${end} steps, another branch: ${branched.bytes} bytes in ${branched.answers} answers`);
+    assert.ok(branched.answers < ANSWERS_MAX && branched.bytes < BYTES_MAX, JSON.stringify(branched));
+    const bundled = await answersTo(page, async () => {
+      await press(page, "b");
+      await page.waitForSelector(".notice:has-text('at most 5000 steps')");
+    });
+    assert.ok(bundled.answers < ANSWERS_MAX, JSON.stringify(bundled));
     await press(page, "2", "1");
     const elements = await countElements(page);
     assert.ok(elements < ELEMENTS_MAX, `${elements} elements`);
   });
+}
+
+/** The number of answers during a run, and their bytes. */
+async function answersTo(page, run) {
+  const sizes = [];
+  const count = (response) => sizes.push(response.body().then(({ length }) => length));
+  page.on("response", count);
+  await run();
+  page.off("response", count);
+  const all = await Promise.all(sizes);
+  return { answers: all.length, bytes: all.reduce((sum, size) => sum + size, 0) };
 }
 
 /** Two tabs on a machine that sleeps, wakes, and loses the process. */

@@ -306,7 +306,7 @@ pub struct Preview {
 pub struct Moved {
     /// The place.
     pub place: usize,
-    /// The places from the beginning to the end of the branch.
+    /// The places to the end of the branch: from the beginning, or from the place at which an event was taken.
     pub line: Vec<usize>,
 }
 

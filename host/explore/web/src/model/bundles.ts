@@ -8,11 +8,18 @@ import type { Places } from "./places";
 
 /** Places of all branches that are recorded together. */
 const PLACES_MAX = 500;
+/** Steps of a bundle: each is a request, and the page of the bundle reads all of them before it shows one. */
+const STEPS_MAX = 5_000;
 const BYTES_MAX = 32 * 1024 * 1024;
 
 export async function download(core: Core, places: Places, session: Session): Promise<void> {
   const all = [...places.steps.keys()].sort((one, other) => one - other);
   const chosen: Place[] = all.length <= PLACES_MAX ? all : places.line;
+  if (chosen.length > STEPS_MAX + 1) {
+    const remedy = "Save the steps as a trace: host explore opens it, and host minimize shortens one that ends in a violation.";
+    core.say(`A bundle has at most ${STEPS_MAX} steps, and this branch has ${chosen.length - 1}.`, remedy, true);
+    return;
+  }
   const states: State[] = [];
   let bytes = 0;
   for (const place of chosen) {

@@ -1,11 +1,13 @@
 // What leaves the page and returns to it: links, traces.
 
 import type { Moved, Place } from "../api";
-import { get, post } from "../client";
+import { get, isRecorded, post } from "../client";
 import type { Core } from "./core";
 import type { Places } from "./places";
 
 const SETTLE_MS = 300;
+/** Steps of a moment whose link is the address of the page: that of a longer one is made when it is asked for. */
+const ADDRESS_STEPS_MAX = 5_000;
 const TRACE_BYTES_MAX = 64 * 1024 * 1024;
 
 export class Files {
@@ -23,7 +25,10 @@ export class Files {
     if (place === this.linked) return;
     this.linked = place;
     window.clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => void this.core.attempt(() => this.link(place)), SETTLE_MS);
+    const isLong = !isRecorded && (this.places.steps.get(place)?.depth ?? 0) > ADDRESS_STEPS_MAX;
+    // The address of another moment would be wrong.
+    if (isLong) history.replaceState(place, "", location.pathname);
+    else this.timer = window.setTimeout(() => void this.core.attempt(() => this.link(place)), SETTLE_MS);
   }
 
   /** Asks again for what no server answered. */

@@ -3,6 +3,7 @@
 import type { Moved, Place, State, Step } from "../api";
 import { get, post } from "../client";
 import type { Core } from "./core";
+import { sharedBy } from "./lines";
 
 /** States that are kept. */
 const STATES_MAX = 400;
@@ -133,11 +134,21 @@ export class Places {
     const turn = (this.turn += 1);
     const moved = await post<Moved>(`places/${place}/take`, { action, outcome });
     if (turn !== this.turn) return;
-    const known = this.line[this.line.indexOf(place) + 1];
+    const at = this.line.indexOf(place);
     this.taken(place, action, outcome, moved.place);
     this.remember();
     // What the branch does afterwards stays if the step is in it already.
-    await this.show(known === moved.place && this.line.includes(place) ? { place: moved.place, line: this.line } : moved);
+    const isInLine = at >= 0 && this.line[at + 1] === moved.place;
+    await this.show({ place: moved.place, line: isInLine ? this.line : [...this.way(place).slice(0, -1), ...moved.line] });
+  }
+
+  /** The places from the beginning to a place. */
+  way(place: Place): Place[] {
+    const at = this.line.indexOf(place);
+    if (at >= 0) return this.line.slice(0, at + 1);
+    const way: Place[] = [];
+    for (let at: Place | null = place; at !== null; at = this.steps.get(at)?.parent ?? null) way.push(at);
+    return way.reverse();
   }
 
   /** The state of a place knows where its events lead. */
@@ -157,8 +168,7 @@ export class Places {
 
   /** The branch through a place that the page showed last. */
   through(place: Place): Place[] {
-    const line: Place[] = [];
-    for (let at: Place | null = place; at !== null; at = this.steps.get(at)?.parent ?? null) line.unshift(at);
+    const line = this.way(place);
     let next: Place | undefined = place;
     while ((next = this.preferred.get(next) ?? this.childrenOf(next)[0]) !== undefined) line.push(next);
     return line;
@@ -177,16 +187,18 @@ export class Places {
 
   private async show(at: At): Promise<void> {
     const turn = (this.turn += 1);
-    const missing = at.line.filter((place) => !this.steps.has(place));
+    // All of the present line is known: a step after a long way costs what it adds.
+    const shared = sharedBy(this.line, at.line);
+    const missing = at.line.slice(shared).filter((place) => !this.steps.has(place));
     if (missing.length > 1) {
       const end = at.line[at.line.length - 1] ?? 0;
-      const first = at.line.findIndex((place) => !this.steps.has(place));
+      const first = at.line.indexOf(missing[0] ?? 0, shared);
       await this.learnAll((from) => `line?to=${end}&from=${from}`, first);
     } else if (missing[0] !== undefined) {
       await this.load(missing[0]);
     }
     if (turn !== this.turn) return;
-    for (let index = 1; index < at.line.length; index += 1) this.preferred.set(at.line[index - 1] ?? 0, at.line[index] ?? 0);
+    for (let index = Math.max(sharedBy(this.line, at.line), 1); index < at.line.length; index += 1) this.preferred.set(at.line[index - 1] ?? 0, at.line[index] ?? 0);
     this.line = at.line;
     this.lastState = this.state ?? this.lastState;
     this.place = at.place;

@@ -21,6 +21,7 @@ export async function reorder(places: Places, core: Core, from: number, to: numb
   }
   const end = Math.min(places.line.length, from + 1 + LATER_MAX);
   let last: Moved = first;
+  const line = [...places.way(start), first.place];
   for (let row = to; row < end; row += 1) {
     const event = row === from ? null : eventAt(row);
     if (!event) continue;
@@ -30,8 +31,10 @@ export async function reorder(places: Places, core: Core, from: number, to: numb
       break;
     }
     last = next;
+    line.push(next.place);
   }
-  await places.arrive({ place: first.place, line: last.line });
+  // What the session knows behind the last one of them.
+  await places.arrive({ place: first.place, line: [...line, ...last.line.slice(2)] });
 }
 
 /** Takes the event with the same words, if it is enabled. */

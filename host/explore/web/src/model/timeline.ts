@@ -4,11 +4,13 @@ import type { Place, Strips } from "../api";
 import { get, Refused } from "../client";
 import { LETTERS, worst } from "../standings";
 import type { Core } from "./core";
+import { sharedBy } from "./lines";
 import type { Places } from "./places";
 
 export class Timeline {
   private strips: string[] = [];
-  private end: Place | null = null;
+  /** The line of these strips. */
+  private known: Place[] = [];
   private wanted: Place | null = null;
   /** The server has no standings of a whole line; those of places seen are shown. */
   private isMissing = false;
@@ -22,8 +24,7 @@ export class Timeline {
   strip(property: number): string {
     this.ask();
     const line = this.places.line;
-    const known = this.end !== null && line.includes(this.end) ? (this.strips[property] ?? "") : "";
-    let strip = known.slice(0, line.indexOf(this.end ?? -1) + 1);
+    let strip = (this.strips[property] ?? "").slice(0, sharedBy(this.known, line));
     for (let index = strip.length; index < line.length; index += 1) {
       const state = this.places.stateOf(line[index] ?? 0);
       const standing = state && worst(state.standings, property);
@@ -54,17 +55,17 @@ export class Timeline {
   private ask(): void {
     const { line, place } = this.places;
     const end = line[line.length - 1] ?? 0;
-    if (this.isMissing || end === this.end || end === this.wanted) return;
+    if (this.isMissing || end === this.wanted) return;
     // Steps that were just taken come with their standings; that of the present place is on its way.
-    const known = this.end === null ? -1 : line.indexOf(this.end);
-    if (known >= 0 && line.slice(known + 1).every((other) => other === place || this.places.stateOf(other))) return;
+    const shared = sharedBy(this.known, line);
+    if (shared > 0 && line.slice(shared).every((other) => other === place || this.places.stateOf(other))) return;
     this.wanted = end;
     void this.core.attempt(async () => {
       try {
-        const { strips } = await get<Strips>(`standings?to=${end}`);
+        const { strips } = await get<Strips>(`standings?to=${end}&from=${shared}`);
         if (this.wanted !== end) return;
-        this.strips = strips;
-        this.end = end;
+        this.strips = strips.map((strip, property) => (this.strips[property] ?? "").slice(0, shared) + strip);
+        this.known = line;
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         this.isMissing = error.status === 404;

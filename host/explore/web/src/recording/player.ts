@@ -29,7 +29,7 @@ export class Player {
       case "GET line":
         return this.line(to).slice(Number(searchParams.get("from")));
       case "GET standings":
-        return this.strips(to);
+        return this.strips(to, Number(searchParams.get("from")));
       case "GET diff":
         return this.difference(Number(searchParams.get("one")), Number(searchParams.get("other")));
       case "GET places":
@@ -65,9 +65,14 @@ export class Player {
 
   private moved(place: Place): Moved | null {
     if (!this.states.has(place)) return null;
-    const line = this.line(place).map((step) => step.place);
-    for (let next = this.next(place); next !== null; next = this.next(next)) line.push(next);
-    return { place, line };
+    return { place, line: this.continued(this.line(place).map((step) => step.place)) };
+  }
+
+  /** A line as far as its branch is recorded. */
+  private continued(line: Place[]): Place[] {
+    let next: Place | null = line[line.length - 1] ?? null;
+    while ((next = next === null ? null : this.next(next)) !== null) line.push(next);
+    return line;
   }
 
   /** The first recorded place after another. */
@@ -84,7 +89,7 @@ export class Player {
   private take(place: Place, body: string | null): Moved | null {
     const { action, outcome } = JSON.parse(body ?? "{}") as { action: number; outcome: number };
     const child = this.child(place, action, outcome);
-    return child && this.moved(child.step.place);
+    return child && { place: child.step.place, line: this.continued([place, child.step.place]) };
   }
 
   private preview(child: State | null): Preview | null {
@@ -109,8 +114,8 @@ export class Player {
     return { text: `${path} is ${value ?? "there"} since ${since}`, places: index === 0 || !step ? [] : [...senders, step.place] };
   }
 
-  private strips(to: Place): Strips {
-    const states = this.line(to).map((step) => this.states.get(step.place));
+  private strips(to: Place, from: number): Strips {
+    const states = this.line(to).slice(from).map((step) => this.states.get(step.place));
     const letter = (property: number) => (state: State | undefined) => {
       const standing = state && worst(state.standings, property);
       return standing ? LETTERS[standing.standing] : ".";

@@ -8,7 +8,7 @@ import { Dividers } from "./Dividers";
 import { FirstHint } from "./FirstHint";
 import { useDrag } from "./drag";
 import { layout as layoutOf, ROW, visible } from "./layout";
-import { messages as messagesOf } from "./messages";
+import { Messages } from "./messages";
 import { Names } from "./Names";
 import { lives as livesOf } from "./lives";
 import { past as pastOf } from "./past";
@@ -23,8 +23,9 @@ export function SpaceTime({ explorer }: { explorer: Explorer }) {
   const [sight, setSight] = useState({ top: 0, height: 600, width: 800 });
   const { line, index, version } = places;
   const nodes = session?.nodes.length ?? 1;
-  const atStart = places.stateOf(line[0] ?? 0)?.flight;
-  const messages = useMemo(() => messagesOf(line, places.steps, atStart ?? []), [line, version, atStart]);
+  const atStart = places.stateOf(line[0] ?? 0)?.flight ?? null;
+  const [kept] = useState(() => new Messages());
+  const messages = useMemo(() => kept.of(line, places.steps, atStart), [line, version, atStart]);
   const past = useMemo(() => (explorer.isPastOnly ? pastOf(line, places.steps, index) : null), [explorer.isPastOnly, line, index, version]);
 
   useEffect(() => {
