@@ -169,6 +169,7 @@ fn the_bug_of_paxos_is_found_and_every_state_is_what_the_debugger_shows() {
     let violated = page.get(&format!("places/{end}"))["standings"][0].clone();
     assert_eq!((&violated["property"], &violated["standing"]), (&json!(0), &json!("violated")));
     assert_eq!(page.get(&format!("standings?to={end}"))["strips"][0], format!("{}v", "h".repeat(18)));
+    assert_eq!(page.get(&format!("standings?to={end}&from=17"))["strips"][0], "hv");
     let saved = page.post(&format!("places/{end}/save"), &json!({ "path": "walked.json" }));
     assert_eq!(saved["text"], "18 steps in walked.json");
     let again = page.ask("POST", &format!("places/{end}/save"), &json!({ "path": "walked.json" }));

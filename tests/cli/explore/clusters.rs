@@ -182,7 +182,9 @@ fn a_trace_of_a_hundred_thousand_steps_is_a_session() {
     assert_eq!(last.as_array().map(Vec::len), Some(5));
     let many = page.get(&format!("line?to={STEPS}&from=0"));
     assert_eq!(many.as_array().map(Vec::len), Some(20_000), "an answer has a limit");
-    let end = page.take(STEPS as u64, 0);
+    let moved = page.post(&format!("places/{STEPS}/take"), &json!({ "action": 0, "outcome": 0 }));
+    let end = STEPS + 1;
+    assert_eq!(moved, json!({ "place": end, "line": [STEPS, end] }), "the way before is no part of the answer");
     assert_eq!(page.get(&format!("places/{end}"))["step"]["depth"], STEPS + 1);
     page.ends();
     // Where every step leaves a message in flight, there are too many of them; the other commands read the trace.

@@ -167,6 +167,7 @@ test("a recording answers as the server does", async () => {
     const get = (path) => player.answer("GET", path, null);
     assert.deepEqual(get(`line?to=${end}&from=0`), mock.line(end).map((place) => mock.step(mock.at(place))), which);
     assert.deepEqual(get(`standings?to=${end}`).strips, mock.strips(end), which);
+    assert.deepEqual(get(`standings?to=${end}&from=1`).strips, mock.strips(end).map((strip) => strip.slice(1)), which);
     const other = draw(mock.places.length);
     const [ours, theirs] = [get(`diff?one=${other}&other=${end}`), mock.diff(other, end)];
     assert.equal(ours.shared, theirs.shared, which);
