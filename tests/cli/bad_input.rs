@@ -228,8 +228,8 @@ fn an_option_after_dashes_that_has_no_effect_is_refused_by_its_name() {
         ("graph", of_a_run.to_vec()),
         ("simulate", [&of_a_run[..], &of_a_search].concat()),
         ("debug", [&of_a_run[..], &of_a_search, &of_a_process].concat()),
-        // Sessions take these two for their searches.
-        ("explore", [&of_a_run[..12], &of_a_run[14..], &of_a_search, &of_a_process].concat()),
+        // Sessions take `--continue`, `--max-violations` and `--deadlock` for their searches.
+        ("explore", [&of_a_run[..12], &of_a_run[14..], &of_a_search[..2], &of_a_process].concat()),
     ];
     for (command, refused) in rows {
         for option in refused {
