@@ -189,7 +189,7 @@ impl FilterTable {
 
     /// Decides about an event that the immediate check refuses: it counts like a filtered one.
     pub fn judge_immediate(&mut self, now: Time, event: &Event<'_>) -> Filtered {
-        let substitute = Substitute::of(event.cause);
+        let substitute = event.substitute();
         // It was counted as an event before its handler ran.
         if let Some((_, events, _)) = self.counted.back_mut() {
             *events = events.saturating_sub(1);
