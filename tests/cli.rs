@@ -21,6 +21,7 @@
 //! | `findings` | judged properties, merged findings, witnesses |
 //! | `graphs` | the states of small clusters, drawn |
 //! | `guided` | guided walks: goals, audits, mixed clusters, descriptions that fail |
+//! | `grow` | runs in scopes of growing size |
 //! | `growth` | states that become longer and longer |
 //! | `simulate` | whole runs from seeds |
 //! | `specs` | specifications from outside |
@@ -75,6 +76,7 @@ mod faults;
 mod findings;
 mod golden;
 mod graphs;
+mod grow;
 mod growth;
 mod guided;
 #[cfg(unix)]

@@ -18,6 +18,7 @@
 //! | `report` | the result of a run |
 //! | `conformance` | runs a plugin for a while, every step in several ways that must not differ |
 //! | `request` | a run from its request to its report |
+//! | `scopes` | the same run in scopes of growing size |
 #![forbid(unsafe_code)]
 
 pub mod base;
@@ -28,6 +29,7 @@ pub mod live;
 pub mod report;
 mod request;
 pub mod scenario_file;
+pub mod scopes;
 pub mod search;
 pub mod spec;
 

@@ -1,13 +1,17 @@
 //! `host run`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
 use host_session::report::{FinishedRun, RunReport};
+use host_session::scopes::{self, Range, Searched};
 use host_session::search;
+use host_session::search::finding::Violation;
 use host_session::search::monitor::{Form, Shown};
+use host_session::spec::expectation::Expectation;
 
 use crate::commands::watch;
 use crate::environment::Environment;
@@ -25,8 +29,13 @@ pub(super) struct Telling<'t> {
     pub(super) out: Option<PathBuf>,
     /// The form of progress, if it is shown.
     pub(super) progress: Option<Form>,
-    pub(super) verbose: bool,
-    pub(super) json: bool,
+}
+
+/// A run that is over, with its files written.
+pub(super) struct Explored {
+    pub(super) report: RunReport,
+    violations: Vec<Violation>,
+    prefix_steps: usize,
 }
 
 /// Explores the states of a protocol and reports the findings. `program` and `command` are the command line, for people.
@@ -43,16 +52,16 @@ pub fn run(
             None if arguments.progress => Form::EverySecond,
             None => Form::EveryMinute,
         };
-        let telling = Telling {
-            program,
-            command: command.to_owned(),
-            out: arguments.out.clone(),
-            progress: (!arguments.source.quiet).then_some(form),
-            verbose: arguments.verbose,
-            json: arguments.json,
+        let progress = (!arguments.source.quiet).then_some(form);
+        let telling = || Telling { program, command: command.to_owned(), out: arguments.out.clone(), progress };
+        let explored = match arguments.grow.as_slice() {
+            [] => explore(&request, telling(), environment)?,
+            ranges => grow(ranges, &request, telling, environment)?,
         };
-        let (report, text) = explore(&request, telling, environment)?;
-        environment.print(&text)?;
+        let Explored { report, violations, prefix_steps } = &explored;
+        let (paint, verbose) = (environment.paint(), arguments.verbose);
+        let text = Text { report, violations, prefix_steps: *prefix_steps, paint, verbose };
+        environment.print(&if arguments.json { report.json() } else { text.text() })?;
         Ok(report.exit)
     };
     if !arguments.watch {
@@ -70,12 +79,42 @@ pub fn run(
     watch::run(&paths, environment, once)
 }
 
-/// Runs a request and writes its files; returns its report, and the text to print. A failure names the scenario.
+/// Runs a request in scopes of growing size.
+fn grow<'t>(
+    ranges: &[Range],
+    request: &Request,
+    telling: impl Fn() -> Telling<'t>,
+    environment: &mut Environment<'_>,
+) -> Result<Explored, Failure> {
+    let given = &request.spec;
+    if request.scenario.as_ref().is_some_and(|scenario| scenario.expect != Expectation::default()) {
+        let failure = Failure::configuration("`--grow`: the scenario expects a result of one scope");
+        return Err(failure.help("take [expect] out of a copy of the scenario"));
+    }
+    if given.cluster.prefix.is_some() {
+        let failure = Failure::configuration("`--grow`: a prefix belongs to the scope in which it was recorded");
+        return Err(failure.help("leave one of the two out"));
+    }
+    let (scopes, clock) = (scopes::scopes(ranges, given)?, Arc::clone(&environment.clock));
+    let (mut explored, searched) = scopes::grow(&scopes, given.process.time, &clock, |scope, time| {
+        let mut spec = scope.run(given.clone());
+        spec.process.time = Some(time);
+        if telling().progress.is_some() {
+            environment.tell(&format!("grow: {scope}, for {:.1} s", time.as_secs_f64()));
+        }
+        let explored = explore(&Request { spec, scenario: None }, telling(), environment)?;
+        Ok(Searched::new(explored, |explored| &explored.report))
+    })?;
+    explored.report.scopes = searched;
+    Ok(explored)
+}
+
+/// Runs a request and writes its files. A failure names the scenario.
 pub(super) fn explore(
     request: &Request,
     telling: Telling<'_>,
     environment: &mut Environment<'_>,
-) -> Result<(RunReport, String), Failure> {
+) -> Result<Explored, Failure> {
     request.located(|| explore_unnamed(request, telling, environment))
 }
 
@@ -83,9 +122,9 @@ fn explore_unnamed(
     request: &Request,
     telling: Telling<'_>,
     environment: &mut Environment<'_>,
-) -> Result<(RunReport, String), Failure> {
+) -> Result<Explored, Failure> {
     let spec = &request.spec;
-    let Telling { program, command, out, progress, verbose, json } = telling;
+    let Telling { program, command, out, progress } = telling;
     // Errors that need no plugin are reported before it is built.
     search::limits::limits(spec)?;
     run_files::check_out(out.as_deref(), environment)?;
@@ -106,15 +145,12 @@ fn explore_unnamed(
         false => Vec::new(),
     };
     let witnesses = run_files.save_witnesses(&witnesses, environment);
-    let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
-    let run = FinishedRun { spec, command, cluster, machines, lts, outcome, witnesses };
+    let run =
+        FinishedRun { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome, witnesses };
     let mut report = request.finish(&run, saved)?;
     run_files.save_result(&report.json(), environment);
     if run_files.has_failed() {
         report.fail(Exit::System);
     }
-    let (violations, paint) = (&*outcome.violations, environment.paint());
-    let text = Text { report: &report, violations, prefix_steps, paint, verbose };
-    let text = if json { report.json() } else { text.text() };
-    Ok((report, text))
+    Ok(Explored { report, violations: outcome.violations, prefix_steps })
 }

@@ -14,6 +14,7 @@ use host_search::kernel::schedule::Schedule;
 use host_search::kernel::weights::Weights;
 use host_session::base::units;
 use host_session::scenario_file::VIOLATIONS_MAX;
+use host_session::scopes::{self, Range};
 use host_session::spec::links::{self, LinkOption};
 use host_session::spec::values::{NODES_MAX, assignment, expressed};
 use host_session::spec::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSpec};
@@ -40,6 +41,11 @@ pub struct RunArguments {
     /// A parameter of the protocol; can be repeated. `host inspect` lists them [default: the plugin's]
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = assignment, help_heading = "What to explore")]
     pub set: Vec<(String, String)>,
+    /// Search scopes of growing size, the smallest first: all values of a parameter, a budget of faults, `nodes` or
+    /// `local-events`, in all combinations with those of other ranges, such as elections=1..6,resets=0..1; can be repeated. Scopes take
+    /// turns, at first of one second, until one has a finding, all are decided, or --time is up
+    #[arg(long, value_name = "KEY=FROM..TO", value_parser = scopes::range, value_delimiter = ',', conflicts_with_all = ["resume", "checkpoint", "out"], help_heading = "What to explore")]
+    pub grow: Vec<Range>,
     /// The network of the cluster [default: the plugin's]
     #[arg(long, value_name = "KIND", value_parser = networks(), help_heading = "What to explore")]
     pub network: Option<Network>,

@@ -10,6 +10,7 @@ use host_search::strategy::bdfs::FINGERPRINT_BITS;
 use host_session::base::names::short_digest;
 use host_session::base::text::{bytes, count, grouped, on_one_line, paragraph, shortened, table};
 use host_session::cluster::placement;
+use host_session::report::ScopeReport;
 use host_session::report::assumed::{Prefix, ProgressRules};
 use host_session::report::audit::{HiddenDifference, ReportedViolation};
 use host_session::report::properties::{PromiseCounts, PromiseStates, PromiseWalks, PropertyReport};
@@ -76,6 +77,8 @@ impl Text<'_> {
                     + &paragraph("properties", &statuses.collect::<Vec<_>>().join("; ")),
             );
         }
+        let scopes = ScopeReport::rows(&self.report.scopes);
+        sections.extend((!scopes.is_empty()).then(|| table("scopes", &scopes)));
         sections.extend(self.report.audit.iter().flat_map(|audit| &audit.broken).map(broken));
         sections.extend(self.report.unmet.as_ref().map(|unmet| expected(unmet)));
         sections.push(self.cost());

@@ -13,6 +13,7 @@
 //! | `unreached` | parts of a protocol that a run never reached |
 //! | `audit` | the result of an audit |
 //! | `violation` | one violation |
+//! | `scopes` | the scopes of a run with `--grow` |
 //! | `result` | all of it |
 
 pub mod assumed;
@@ -25,8 +26,10 @@ pub mod not_covered;
 pub mod properties;
 pub mod result;
 mod run;
+mod scopes;
 pub mod unreached;
 pub mod violation;
 
 pub use result::RunReport;
 pub use run::{FinishedRun, Saved};
+pub use scopes::ScopeReport;

@@ -25,6 +25,7 @@ use crate::report::headline;
 use crate::report::not_covered::NotCovered;
 use crate::report::properties::{self, PropertyReport};
 use crate::report::run::{FinishedRun, Saved};
+use crate::report::scopes::ScopeReport;
 use crate::report::unreached::Unreached;
 use crate::report::violation::ViolationReport;
 use crate::spec::expectation::Expectation;
@@ -97,6 +98,9 @@ pub struct RunReport {
     pub violations: Vec<ViolationReport>,
     /// The extent and the findings of the audit; none without an audit.
     pub audit: Option<AuditReport>,
+    /// The scopes of `--grow`; empty without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scopes: Vec<ScopeReport>,
     /// Expectations of a scenario that were not met; none without a scenario.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unmet: Option<Vec<String>>,
@@ -265,6 +269,7 @@ impl RunReport {
             deadlock: statuses.deadlock.map(deadlock),
             violations: reports,
             audit: None,
+            scopes: Vec::new(),
             unmet: None,
             undecided,
             statuses,

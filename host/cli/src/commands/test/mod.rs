@@ -237,15 +237,9 @@ fn run_scenario(
     let report = request.and_then(|request| match out {
         None => request.report(&mut environment.context()),
         Some(out) => {
-            let telling = Telling {
-                program,
-                command: command.clone(),
-                out: Some(out.join(folder_of(path))),
-                progress: None,
-                verbose: false,
-                json: false,
-            };
-            explore(&request, telling, environment).map(|(report, _)| report)
+            let telling =
+                Telling { program, command: command.clone(), out: Some(out.join(folder_of(path))), progress: None };
+            explore(&request, telling, environment).map(|explored| explored.report)
         }
     });
     let report = match report {
