@@ -64,6 +64,11 @@ impl<I> Agenda<I> {
         self.entries.pop().map(|Reverse(Entry { at, input, .. })| (at, input))
     }
 
+    /// Whether nothing is scheduled.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Whether all scheduled inputs are of a kind.
     pub(crate) fn has_nothing_but(&self, is_of_kind: impl Fn(&I) -> bool) -> bool {
         self.entries.iter().all(|Reverse(entry)| is_of_kind(&entry.input))

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use host_inspect::words;
-use host_live::simulator::{Finished, Predicted};
+use host_live::simulator::Finished;
+use host_live::world::Predicted;
 use host_model::contract::Stopped;
 use host_model::scenario::NodeNames;
 use host_model::trace::Trace;

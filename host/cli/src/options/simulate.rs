@@ -69,11 +69,11 @@ pub struct SimulateArguments {
     /// A file with the phases of each run: nodes cut off, called or reset, and messages lost
     #[arg(long, value_name = "FILE", help_heading = "Conditions")]
     pub script: Option<PathBuf>,
-    /// Simulate the nodes that ship: those of `host live` in virtual time, with their frames, timers and restarts. The default with
-    /// --watch; without it, the model is simulated, which is six to ten times as fast
+    /// Simulate the nodes that ship: those of `host live` in virtual time, with their frames, timers and restarts. With --watch they
+    /// always are; without it, the default is the model, which is six to ten times as fast
     #[arg(long, conflicts_with = "duplicate", help_heading = "Nodes")]
     pub runtime: bool,
-    /// Simulate the model of the nodes, also with --watch: a handler takes no time, and a snapshot is an instant cut
+    /// Simulate the model, which is the default without --watch: a message arrives, and a handler takes no time
     #[arg(long, conflicts_with_all = ["runtime", "down", "one_way", "pause", "clock_jump"], help_heading = "Nodes")]
     pub model: bool,
     /// How long a process is down that --churn has killed [default: it restarts at once]
@@ -95,8 +95,7 @@ pub struct SimulateArguments {
     #[arg(long, value_name = "RANGE", value_parser = units::range, default_value = "1s..1m", help_heading = "Nodes")]
     pub clock_jump_time: Range,
     /// A checker for each node: `observe` reports its predictions, `steer` prevents them as well. A violation then does not end
-    /// the runs, and each has a control run with the same seed and without steering. The nodes that ship are simulated, unless --model
-    /// is given
+    /// the runs, and each has a control run with the same seed and without steering. The nodes that ship are simulated
     #[arg(long, value_name = "MODE", value_parser = ["observe", "steer"], help_heading = "Checkers")]
     pub watch: Option<String>,
     /// How long checkers take: `ours`, or as long as those of the thesis did, `thesis`

@@ -16,19 +16,6 @@ pub(super) enum Input {
     Reset,
     /// A partition begins.
     Partition,
-    /// The partition ends.
-    Reunion,
     /// A phase of the script begins.
     Phase(usize),
-    /// The checker of a node begins a round.
-    Check(NodeId),
-    /// The checker of a node ends a round.
-    Checked(NodeId),
-}
-
-impl Input {
-    /// Whether it is for a checker, and not for the cluster.
-    pub(super) fn is_of_checker(&self) -> bool {
-        matches!(self, Self::Check(_) | Self::Checked(_))
-    }
 }

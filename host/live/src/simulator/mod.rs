@@ -10,12 +10,6 @@
 //! | `verdicts` | what a run has led to so far |
 //! | `finished` | a run that is over |
 //! | `network` | its network: how long messages are on their way, which are lost, who reaches whom |
-//! | `instead` | what takes the place of an event that is kept from happening |
-//! | `watch` | checkers of the nodes of a run: their predictions, and the events that they prevent |
-//! | `watching` | the checkers of all runs, what their rounds came to, and what they have predicted first |
-//! | `profile` | how the checkers work: how far they look, and how long that takes |
-//! | `hold` | hold and look ahead: from each event, as far as its node knows the others |
-//! | `cut` | what a node knows of a run: a consistent cut of it |
 //! | `script` | phases of a run that are the same each time: who is cut off, called, reset |
 //! | `kept` | how long promises of progress are kept in a run |
 //! | `input` | what is going to happen in a run |
@@ -25,28 +19,18 @@
 
 mod chance;
 mod conditions;
-mod cut;
 mod finished;
-pub(crate) mod hold;
 mod input;
-mod instead;
 mod kept;
 mod network;
-mod profile;
-pub(crate) mod run;
+mod run;
 pub(crate) mod script;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod verdicts;
-mod watch;
-mod watching;
 
 pub use conditions::{Conditions, ConditionsError, Delays, Partitions};
 pub use finished::{Counts, End, Finished};
 pub use kept::Kept;
-pub use profile::Profile;
 pub use run::{Simulator, SimulatorError};
 pub use script::{Lost, Phase, ScriptError};
-pub use watch::{Mode, Watched};
-pub(crate) use watching::ahead;
-pub use watching::{Firsts, Predicted, Watching};

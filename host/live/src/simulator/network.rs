@@ -12,7 +12,7 @@ use crate::simulator::input::Input;
 use crate::simulator::run::Run;
 use crate::time::Time;
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     /// Messages and notices begin their way. Copies of a message stand side by side.
     pub(super) fn post(&mut self, messages: &[MessageId]) {
         for same in messages.chunk_by(|one, other| one == other) {
@@ -107,21 +107,17 @@ impl Run<'_, '_, '_> {
         let end = self.now.after(lasting);
         self.partition = Some((sides, end));
         self.counts.partitions += 1;
-        if self.watch.is_some() {
-            self.changes += 1;
-            self.agenda.add(end, Input::Reunion);
-        }
         let gap = lasting + self.chance.around(Purpose::Partitions, every);
         self.agenda.add(self.now.after(gap), Input::Partition);
     }
 
-    /// A phase of the script begins; whether that was an event of a node.
-    pub(super) fn begin_phase(&mut self, place: usize) -> Result<bool, MachineError> {
+    /// A phase of the script begins.
+    pub(super) fn begin_phase(&mut self, place: usize) -> Result<(), MachineError> {
         self.enter_phase(place);
-        let is_event = self.reset_nodes_of_phase()?;
+        self.reset_nodes_of_phase()?;
         // Calls that had to wait may be made now.
         (0..self.locals.len() as NodeId).for_each(|node| self.arm(node));
-        Ok(is_event)
+        Ok(())
     }
 
     /// Applies the reachability of this phase from now on, if there is one.
@@ -136,17 +132,17 @@ impl Run<'_, '_, '_> {
             false => Time(u64::MAX),
         };
         self.phase = Some((phase, end));
-        self.changes += 1;
     }
 
-    /// The resets with which the phase begins; whether there was one.
-    pub(super) fn reset_nodes_of_phase(&mut self) -> Result<bool, MachineError> {
-        let Some((phase, _)) = self.phase else { return Ok(false) };
-        let mut is_event = false;
+    /// The resets with which the phase begins.
+    pub(super) fn reset_nodes_of_phase(&mut self) -> Result<(), MachineError> {
+        let Some((phase, _)) = self.phase else { return Ok(()) };
         for node in &phase.resets {
-            is_event |= !self.is_over() && self.reset(*node)?;
+            if !self.is_over() {
+                self.reset(*node)?;
+            }
         }
-        Ok(is_event)
+        Ok(())
     }
 
     pub(super) fn add_around(&mut self, purpose: Purpose, mean: Duration, input: Input) {

@@ -1,7 +1,6 @@
 //! One run: from the start to its end.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use host_model::contract::{LocalKind, MachineError, NodeId};
 use host_model::lts::{LocalEventId, LocalStateId, MessageId, Step, Stepper, Trigger};
@@ -9,15 +8,12 @@ use host_model::scenario::FaultEvent;
 use host_model::trace::start::Start;
 
 use crate::agenda::Agenda;
-use crate::seen::Seen;
 use crate::simulator::chance::{Chance, Purpose};
 use crate::simulator::conditions::{Conditions, ConditionsError, Partitions};
 use crate::simulator::finished::{Counts, End, Finished};
 use crate::simulator::input::Input;
 use crate::simulator::script::{self, Phase, ScriptError};
 use crate::simulator::verdicts::{Here, Log, Verdicts};
-use crate::simulator::watch::{Mode, Watch, Watched};
-use crate::simulator::watching::Watching;
 use crate::time::Time;
 
 /// Why a simulation is refused or has failed.
@@ -84,43 +80,13 @@ impl<'s, 'l> Simulator<'s, 'l> {
     ///
     /// The host fails, or is asked to stop.
     pub fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
-        Ok(self.run_with(seed, None)?.0)
-    }
-
-    /// Executes one run with a checker for each node. Checkers that only observe do not change the run.
-    ///
-    /// # Determinism duty
-    ///
-    /// As for [`run`](Self::run), since each round of the checkers begins in an empty local transition system.
-    ///
-    /// # Errors
-    ///
-    /// As for [`run`](Self::run).
-    pub fn run_watched(
-        &mut self,
-        seed: u64,
-        watching: &mut Watching<'_>,
-        mode: Mode,
-    ) -> Result<(Finished, Watched), MachineError> {
-        self.run_with(seed, Some((watching, mode)))
-    }
-
-    fn run_with(
-        &mut self,
-        seed: u64,
-        watching: Option<(&mut Watching<'_>, Mode)>,
-    ) -> Result<(Finished, Watched), MachineError> {
-        let mut run = self.begin(seed, watching);
+        let mut run = self.begin(seed);
         let end = run.finish()?;
         Ok(run.over(seed, end))
     }
 
     /// A run in which nothing has happened yet.
-    pub(crate) fn begin<'r, 'f>(
-        &'r mut self,
-        seed: u64,
-        watching: Option<(&'r mut Watching<'f>, Mode)>,
-    ) -> Run<'r, 'l, 'f> {
+    pub(crate) fn begin(&mut self, seed: u64) -> Run<'_, 'l> {
         let mut chance = Chance::new(seed);
         let start = &self.starts[chance.below(Purpose::Start, self.starts.len() as u64) as usize];
         let verdicts = Verdicts::new(self.stepper.lts(), self.conditions.continues);
@@ -132,32 +98,24 @@ impl<'s, 'l> Simulator<'s, 'l> {
             chance,
             agenda: Agenda::default(),
             now: Time(0),
-            latest: Time(0),
             locals: start.locals.clone(),
             armed: vec![BTreeMap::new(); start.locals.len()],
             arrivals: BTreeMap::new(),
             waiting: BTreeMap::new(),
             partition: None,
             phase: None,
-            changes: 0,
             path: Vec::new(),
             #[cfg(test)]
             times: Vec::new(),
             counts: Counts::default(),
             log: Log::default(),
             verdicts,
-            watch: watching.map(|(watching, mode)| Watch::new(watching, mode, start)),
-            stepped: Time(0),
-            waited: 0,
         }
     }
 }
 
-/// Steering has stopped a run if events only wait during the last one of this many equal parts of its time.
-const STOPPED: u32 = 10;
-
 /// A run in progress.
-pub(crate) struct Run<'r, 'l, 'f> {
+pub(crate) struct Run<'r, 'l> {
     pub(super) stepper: &'r mut Stepper<'l>,
     pub(crate) start: &'r Start,
     pub(super) conditions: &'r Conditions,
@@ -165,8 +123,6 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) chance: Chance,
     pub(super) agenda: Agenda<Input>,
     pub(super) now: Time,
-    /// The time of the last input that was not for a checker.
-    pub(super) latest: Time,
     pub(super) locals: Vec<LocalStateId>,
     /// The scheduled local events of each node, with the numbers of their entries.
     pub(super) armed: Vec<BTreeMap<LocalEventId, u64>>,
@@ -178,8 +134,6 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) partition: Option<(Vec<bool>, Time)>,
     /// The phase of the script, and its end.
     pub(super) phase: Option<(&'r Phase, Time)>,
-    /// The number of changes of the nodes' reachability.
-    pub(super) changes: u64,
     pub(crate) path: Vec<Step>,
     /// The time of each step.
     #[cfg(test)]
@@ -187,14 +141,9 @@ pub(crate) struct Run<'r, 'l, 'f> {
     pub(super) counts: Counts,
     pub(super) log: Log,
     pub(super) verdicts: Verdicts,
-    pub(super) watch: Option<Watch<'r, 'f>>,
-    /// The time of the last step.
-    pub(super) stepped: Time,
-    /// The number of postponed local events since then.
-    pub(super) waited: u64,
 }
 
-impl Run<'_, '_, '_> {
+impl Run<'_, '_> {
     /// Runs to the end, and returns why the run has ended.
     pub(crate) fn finish(&mut self) -> Result<End, MachineError> {
         let start = self.start;
@@ -210,19 +159,12 @@ impl Run<'_, '_, '_> {
             self.add_around(Purpose::Partitions, every, Input::Partition);
         }
         let end = Time(0).after(self.conditions.time);
-        self.schedule_rounds();
         while !self.is_over() {
             let Some((at, input)) = self.agenda.next_until(end) else {
-                let is_quiet = self.agenda.has_nothing_but(Input::is_of_checker);
-                return Ok(if is_quiet { End::Quiet } else { End::Time });
+                return Ok(if self.agenda.is_empty() { End::Quiet } else { End::Time });
             };
             self.now = at;
-            if !input.is_of_checker() {
-                self.latest = at;
-            }
-            if self.happen(input)? {
-                self.schedule_rounds();
-            }
+            self.happen(input)?;
         }
         Ok(if self.verdicts.is_violated() { End::Violation } else { End::Events })
     }
@@ -233,15 +175,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// Its results.
-    fn over(self, seed: u64, end: End) -> (Finished, Watched) {
-        let mut watched = self.watch.map_or_else(Watched::default, Watch::finish);
-        let still = self.conditions.time.saturating_sub(Duration::from_nanos(self.stepped.0));
-        watched.is_stopped = end == End::Time && self.waited > 0 && still >= self.conditions.time / STOPPED;
-        (self.verdicts.finish(seed, end, self.latest, self.counts, &self.log), watched)
+    fn over(self, seed: u64, end: End) -> Finished {
+        self.verdicts.finish(seed, end, self.now, self.counts, &self.log)
     }
 
-    /// Processes an input. Returns whether it was an event of a node.
-    fn happen(&mut self, input: Input) -> Result<bool, MachineError> {
+    /// Processes an input.
+    fn happen(&mut self, input: Input) -> Result<(), MachineError> {
         match input {
             Input::Arrival(message) => {
                 let (route, node) = {
@@ -250,30 +189,23 @@ impl Run<'_, '_, '_> {
                 };
                 // The connection was broken meanwhile.
                 if !self.stepper.state(self.locals[node as usize]).fault_state.can_take(&route) {
-                    return Ok(false);
-                }
-                let trigger = Trigger::deliver(message);
-                if let Some(is_event) = self.filter(node, trigger)? {
-                    return Ok(is_event);
+                    return Ok(());
                 }
                 self.counts.delivered += u64::from(!route.is_notice);
-                self.step(node, trigger)
+                self.step(node, Trigger::deliver(message))
             }
             Input::Departure(link) => {
                 self.departure(link);
-                Ok(false)
+                Ok(())
             }
             Input::Local { node, event, armed } => {
                 if self.armed[node as usize].get(&event) != Some(&armed) {
-                    return Ok(false);
+                    return Ok(());
                 }
                 self.armed[node as usize].remove(&event);
                 let is_call = self.stepper.lts().local_event(event).kind == LocalKind::Application;
                 if is_call && self.phase.is_some_and(|(phase, _)| !phase.lets_call(node)) {
-                    return Ok(false);
-                }
-                if let Some(is_event) = self.filter(node, Trigger::local(event))? {
-                    return Ok(is_event);
+                    return Ok(());
                 }
                 self.counts.local += 1;
                 self.step(node, Trigger::local(event))
@@ -286,51 +218,18 @@ impl Run<'_, '_, '_> {
             }
             Input::Partition => {
                 self.divide();
-                Ok(false)
+                Ok(())
             }
-            Input::Reunion => {
-                self.changes += 1;
-                self.schedule_rounds();
-                Ok(false)
-            }
-            Input::Phase(place) => {
-                let is_event = self.begin_phase(place)?;
-                self.schedule_rounds();
-                Ok(is_event)
-            }
-            Input::Check(node) => self.check(node),
-            Input::Checked(node) => {
-                self.watch.as_mut().expect("rounds are scheduled only if there are checkers").end(node, self.now);
-                self.schedule_rounds();
-                Ok(false)
-            }
+            Input::Phase(place) => self.begin_phase(place),
         }
     }
 
-    /// Begins a round of the checker of a node.
-    fn check(&mut self, node: NodeId) -> Result<bool, MachineError> {
-        let (now, seen) = (self.now, self.counts.events + self.changes);
-        let nodes = 0..self.locals.len() as NodeId;
-        let reached: Vec<bool> = nodes.map(|other| self.divided_until(node, other).is_none()).collect();
-        let watch = self.watch.as_mut().expect("rounds are scheduled only if there are checkers");
-        let end = watch.begin(self.stepper, node, now, seen, &self.locals, &reached)?;
-        self.agenda.add(end, Input::Checked(node));
-        Ok(false)
-    }
-
-    /// Begins a round of each checker whose cluster has changed.
-    pub(super) fn schedule_rounds(&mut self) {
-        let seen = self.counts.events + self.changes;
-        let due = self.watch.as_mut().map_or_else(Vec::new, |watch| watch.due(self.now, seen));
-        due.into_iter().for_each(|(node, at)| self.agenda.add(at, Input::Check(node)));
-    }
-
     /// Resets a node, unless its budget is used up or the reset would change nothing.
-    pub(super) fn reset(&mut self, node: NodeId) -> Result<bool, MachineError> {
+    pub(super) fn reset(&mut self, node: NodeId) -> Result<(), MachineError> {
         let reset = Trigger::from(FaultEvent::restart());
         let local = self.locals[node as usize];
         if !self.stepper.state(local).faults.contains(&reset) || self.stepper.is_idle(local, reset)? {
-            return Ok(false);
+            return Ok(());
         }
         self.armed[node as usize].clear();
         self.counts.resets += 1;
@@ -338,7 +237,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Takes a step of a node, and judges the state after it.
-    pub(super) fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<bool, MachineError> {
+    pub(super) fn step(&mut self, node: NodeId, trigger: Trigger) -> Result<(), MachineError> {
         let row = self.stepper.step(self.locals[node as usize], trigger)?;
         let outcomes = self.stepper.outcomes(row);
         // A node receives the error of each broken connection, as it mostly does in operation.
@@ -351,27 +250,8 @@ impl Run<'_, '_, '_> {
             }
         };
         let outcome = outcomes[index].clone();
-        let may_break = self.breaking(trigger).is_some();
-        if let Some(watch) = &mut self.watch {
-            let before = self.locals[node as usize];
-            let seen = Seen::of(self.stepper, before, trigger);
-            if let Some(event) = seen.event(may_break) {
-                let instead = match watch.after(self.stepper, self.now, node, before, outcome.next, event)? {
-                    None => watch.ahead(self.stepper, self.now, node, before, &outcome, event)?,
-                    immediate => immediate,
-                };
-                if let Some(substitute) = instead {
-                    return self.replace(node, trigger, substitute);
-                }
-            }
-        }
         self.counts.events += 1;
-        (self.stepped, self.waited) = (self.now, 0);
         self.locals[node as usize] = outcome.next;
-        if let Some(watch) = &mut self.watch {
-            let taken = self.stepper.known().taken(trigger).collect();
-            watch.step(self.stepper, &self.locals, node, taken, &outcome.sent);
-        }
         self.path.push(Step {
             node,
             trigger,
@@ -383,8 +263,7 @@ impl Run<'_, '_, '_> {
         self.log.note(self.now, node, fingerprint);
         self.post(&outcome.sent);
         self.arm(node);
-        self.judge()?;
-        Ok(true)
+        self.judge()
     }
 
     /// Cancels the local events of a node that are no longer possible, and draws times for those that are newly possible.

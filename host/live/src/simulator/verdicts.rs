@@ -99,12 +99,6 @@ impl Log {
         self.0.update(&state.to_le_bytes());
     }
 
-    /// Adds a substitute, by its number.
-    pub(crate) fn replace(&mut self, now: Time, substitute: u8) {
-        self.0.update(&[substitute]);
-        self.0.update(&now.0.to_le_bytes());
-    }
-
     fn digest(&self) -> u128 {
         let mut digest = [0; 16];
         digest.copy_from_slice(&self.0.finalize().as_bytes()[..16]);

@@ -9,7 +9,7 @@ use host_model::trace::Beginning;
 
 use crate::checker::{CheckError, Checker, Explorer, Reach, Round, Steering};
 use crate::gate::Views;
-use crate::simulator::hold::check_stopped;
+use crate::world::hold::check_stopped;
 
 /// Rounds that are kept.
 const ROUNDS_MAX: usize = 20_000;

@@ -13,6 +13,8 @@
 //! | `advice` | checkers of the nodes: snapshots for them, and what their rounds hand over |
 //! | `advisor` | one checker, in virtual time |
 //! | `explored` | what the checkers of all nodes and runs have explored |
+//! | `profile` | how far checkers look, and the time that it takes |
+//! | `hold` | hold and look ahead: the results for all nodes and runs |
 //! | `guided` | the gate of a node that its checker steers |
 //! | `crashes` | processes that begin and end, and what their disks do meanwhile |
 //! | `clocks` | clocks that jump, and processes that pause |
@@ -52,6 +54,7 @@ mod explored;
 mod files;
 mod guided;
 mod history;
+mod hold;
 mod input;
 mod links;
 mod memo;
@@ -60,6 +63,7 @@ mod passage;
 mod path;
 mod place;
 mod plan;
+mod profile;
 mod recorder;
 mod refusal;
 mod runtime;
@@ -74,7 +78,8 @@ pub use guided::Guided;
 pub use history::{History, Step};
 pub use memo::{Memo, Memory, Taken};
 pub use plan::{Own, Plan, Trouble};
+pub use profile::Profile;
 pub use recorder::{Recorder, What};
 pub use refusal::RuntimeError;
 pub use runtime::{Runtime, Troubles};
-pub use watched::{Checkers, Part, Ran};
+pub use watched::{Checkers, Firsts, Part, Predicted, Ran, Watched};

@@ -14,13 +14,13 @@ use crate::gate::{Gate, Open};
 use crate::node::{self, Settings};
 use crate::simulator::script;
 use crate::simulator::verdicts::{Here, Log, Verdicts};
-use crate::simulator::{Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, SimulatorError, Watched};
+use crate::simulator::{Conditions, ConditionsError, Counts, Delays, End, Finished, Phase, SimulatorError};
 use crate::time::{Range, Time};
 use crate::world::driver::World;
 use crate::world::memo::{Memory, Taken};
 use crate::world::plan::{Own, Plan, Trouble};
 use crate::world::refusal::RuntimeError;
-use crate::world::watched::{Checkers, Noted, Part, Ran, Standstill};
+use crate::world::watched::{Checkers, Noted, Part, Ran, Standstill, Watched};
 
 /// The faults of a node that the model does not have, in addition to the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -253,7 +253,7 @@ impl<'f, 'l> Runtime<'f, 'l> {
         seed: u64,
         checkers: &Checkers<'_>,
         part: Part,
-    ) -> Result<(Finished, Start, Vec<Step>, Watched, crate::simulator::Firsts), MachineError> {
+    ) -> Result<(Finished, Start, Vec<Step>, Watched, crate::world::Firsts), MachineError> {
         let (Over { run, end, at }, watched, noted) = self.over_watched(seed, checkers, part)?;
         let finished = run.verdicts.finish(seed, end, at, run.counts, &run.log);
         Ok((finished, run.start, run.path, watched, noted.firsts))

@@ -4,19 +4,79 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use host_model::contract::{MachineError, MachineFactory, NodeId, Stop};
-use host_model::scenario::{Network, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 
-use crate::checker::{Checker, Explorer, Limits};
+use crate::checker::{Checker, Explorer, Limits, Round};
 use crate::gate::Gate;
 use crate::kinds::Kinds;
 use crate::node::Node;
-use crate::simulator::hold::Hold;
-use crate::simulator::{Finished, Firsts, Predicted, Profile, Watched, ahead};
+use crate::simulator::Finished;
 use crate::time::Time;
 use crate::world::advisor::{Advice, Ears, Found};
 use crate::world::explored::{Explored, Shared};
 use crate::world::guided::Guided;
+use crate::world::hold::Hold;
+use crate::world::profile::Profile;
 use crate::world::recorder::Recorder;
+
+/// The results of a run's checkers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watched {
+    /// Rounds.
+    pub rounds: u64,
+    /// Rounds that predicted a violation.
+    pub predicting: u64,
+    /// The time of the first prediction.
+    pub first: Option<Time>,
+    /// Rounds that predicted no violation, but a dead state.
+    pub dying: u64,
+    /// Predictions for which the node has no filters that help.
+    pub unhelpful: u64,
+    /// Predictions for which the node has filters.
+    pub helped: u64,
+    /// Events prevented by a filter.
+    pub filtered: u64,
+    /// Events prevented by the immediate check.
+    pub immediate: u64,
+    /// Events prevented by looking ahead from them.
+    pub foreseen: u64,
+    /// The number of times that steering suspended itself.
+    pub suspensions: u64,
+    /// Whether steering has stopped the run: for at least the last tenth of its time no event happened, and the enabled ones were
+    /// postponed.
+    pub is_stopped: bool,
+    /// Rounds from the states of all nodes because the named neighbours were unusable.
+    pub unusable: u64,
+}
+
+impl Watched {
+    /// Whether an event was prevented.
+    pub fn has_prevented(&self) -> bool {
+        self.filtered + self.immediate + self.foreseen > 0
+    }
+}
+
+/// A prediction of a checker.
+#[derive(Clone, Debug)]
+pub struct Predicted {
+    /// The node of the checker.
+    pub node: NodeId,
+    /// The end of the round.
+    pub at: Time,
+    /// The round, with at least one prediction.
+    pub round: Arc<Round>,
+    /// The scenario in which its predictions replay.
+    pub scenario: Scenario,
+}
+
+/// The first predictions of all runs in which checkers only report.
+#[derive(Clone, Debug, Default)]
+pub struct Firsts {
+    /// Of a violation.
+    pub violation: Option<Predicted>,
+    /// Of a promise of progress that cannot be kept any more.
+    pub dead: Option<Predicted>,
+}
 
 /// The numbers of prevented events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,6 +181,13 @@ pub enum Part {
     Control,
     /// They prevent what they predict, and the immediate check is on.
     Steer,
+}
+
+/// The scenario in which checkers look ahead: nothing goes wrong but what goes wrong by itself. Where connections can break, a reset of
+/// each node is ahead, as for the checkers of a running cluster.
+fn ahead(scenario: &Scenario) -> Scenario {
+    let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
+    Scenario { faults: Faults { resets: u32::from(breaks), ..Faults::default() }, ..scenario.clone() }
 }
 
 /// Checkers of nodes, one for each. Their results are kept for all runs.

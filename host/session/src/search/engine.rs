@@ -1,82 +1,54 @@
-//! The engines of simulated runs: the model of a cluster or its nodes, with checkers or without.
+//! The engines of simulated runs: the model of a cluster, or its nodes, with checkers or without.
 
-use host_live::simulator::{Finished, Firsts, Mode, Simulator, Watched, Watching};
-use host_live::world::{Checkers, Part, Ran, Runtime};
+use host_live::simulator::{Finished, Simulator};
+use host_live::world::{Checkers, Firsts, Part, Ran, Runtime, Watched};
 use host_model::contract::{MachineError, NodeId};
 
-/// The engine: the model of a cluster, or its nodes; with checkers or without.
+/// The engine: the model of a cluster, its nodes, or its nodes with checkers.
 pub(super) enum Engine<'e, 'l> {
-    Model {
-        simulator: Box<Simulator<'e, 'l>>,
-        watching: Option<Box<Watching<'e>>>,
-    },
-    Nodes {
-        runtime: Box<Runtime<'e, 'l>>,
-        checkers: Option<Box<Checkers<'e>>>,
-        /// The first predictions of all runs in which checkers only report.
-        firsts: Box<Firsts>,
-        unusable: Option<(NodeId, String)>,
-    },
+    Model(Box<Simulator<'e, 'l>>),
+    Nodes(Box<Runtime<'e, 'l>>),
+    Watched(Box<WatchedNodes<'e, 'l>>),
 }
 
-impl Engine<'_, '_> {
-    pub(super) fn run(&mut self, seed: u64) -> Result<Finished, MachineError> {
-        match self {
-            Self::Model { simulator, .. } => simulator.run(seed),
-            Self::Nodes { runtime, .. } => runtime.run(seed),
-        }
-    }
-
-    /// A steered run, and its control run before it.
-    pub(super) fn run_steered(&mut self, seed: u64) -> Result<[(Finished, Watched); 2], MachineError> {
-        if let Self::Nodes { runtime, checkers: Some(checkers), .. } = self {
-            let (control, steered) = runtime.run_steered(seed, checkers)?;
-            let control = self.note(control, Part::Control);
-            return Ok([control, self.note(steered, Part::Steer)]);
-        }
-        Ok([self.run_watched(seed, Part::Control)?, self.run_watched(seed, Part::Steer)?])
-    }
-
-    /// Keeps the first predictions of a run of nodes.
-    fn note(&mut self, ran: Ran, part: Part) -> (Finished, Watched) {
-        if let Self::Nodes { firsts, unusable, .. } = self {
-            if part != Part::Steer {
-                firsts.violation = firsts.violation.take().or(ran.firsts.violation);
-                firsts.dead = firsts.dead.take().or(ran.firsts.dead);
-            }
-            *unusable = unusable.take().or(ran.unusable);
-        }
-        (ran.finished, ran.watched)
-    }
-
-    /// A run with checkers.
-    pub(super) fn run_watched(&mut self, seed: u64, part: Part) -> Result<(Finished, Watched), MachineError> {
-        match self {
-            Self::Model { simulator, watching: Some(watching) } => {
-                let mode = if part == Part::Steer { Mode::Steer } else { Mode::Observe };
-                simulator.run_watched(seed, watching, mode)
-            }
-            Self::Nodes { runtime, checkers: Some(checkers), .. } => {
-                let ran = runtime.run_watched(seed, checkers, part)?;
-                Ok(self.note(ran, part))
-            }
-            Self::Model { .. } | Self::Nodes { .. } => Ok((self.run(seed)?, Watched::default())),
-        }
-    }
-
-    /// The first predictions of runs in which checkers only report, if there are checkers.
-    pub(super) fn firsts(&self) -> Option<&Firsts> {
-        match self {
-            Self::Model { watching, .. } => Some(watching.as_ref()?.firsts()),
-            Self::Nodes { firsts, .. } => Some(firsts),
-        }
-    }
-
+/// Nodes with checkers.
+pub(super) struct WatchedNodes<'e, 'l> {
+    pub(super) runtime: Runtime<'e, 'l>,
+    pub(super) checkers: Checkers<'e>,
+    pub(super) steers: bool,
+    /// The first predictions of all runs in which checkers only report.
+    pub(super) firsts: Firsts,
     /// The first node whose neighbours were useless in some run, and the reason, if there was one.
-    pub(super) fn unusable(&self) -> Option<(NodeId, String)> {
-        match self {
-            Self::Model { watching, .. } => watching.as_ref()?.unusable().cloned(),
-            Self::Nodes { unusable, .. } => unusable.clone(),
+    pub(super) unusable: Option<(NodeId, String)>,
+}
+
+/// The runs of nodes with a seed.
+pub(super) struct Twins {
+    /// The run in which checkers only report.
+    pub(super) reported: (Finished, Watched),
+    /// The same run with steering, if nodes are steered.
+    pub(super) steered: Option<(Finished, Watched)>,
+}
+
+impl WatchedNodes<'_, '_> {
+    /// The runs with a seed.
+    pub(super) fn run(&mut self, seed: u64) -> Result<Twins, MachineError> {
+        if !self.steers {
+            let observed = self.runtime.run_watched(seed, &self.checkers, Part::Observe)?;
+            return Ok(Twins { reported: self.note(observed), steered: None });
         }
+        let (control, steered) = self.runtime.run_steered(seed, &self.checkers)?;
+        let reported = self.note(control);
+        self.unusable = self.unusable.take().or(steered.unusable);
+        Ok(Twins { reported, steered: Some((steered.finished, steered.watched)) })
+    }
+
+    /// Keeps the first predictions of a run in which checkers only report.
+    fn note(&mut self, ran: Ran) -> (Finished, Watched) {
+        let Self { firsts, unusable, .. } = self;
+        firsts.violation = firsts.violation.take().or(ran.firsts.violation);
+        firsts.dead = firsts.dead.take().or(ran.firsts.dead);
+        *unusable = unusable.take().or(ran.unusable);
+        (ran.finished, ran.watched)
     }
 }

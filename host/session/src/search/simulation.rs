@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use host_inspect::minimize::Options;
 use host_live::simulator::{
-    Conditions, ConditionsError, Counts, End, Finished, Firsts, Phase, Predicted, Profile, ScriptError, Simulator,
-    SimulatorError, Watched, Watching,
+    Conditions, ConditionsError, Counts, End, Finished, Phase, ScriptError, Simulator, SimulatorError,
 };
 use host_live::time::Time;
-use host_live::world::{Checkers, Part, Runtime, RuntimeError, Troubles};
+use host_live::world::{Checkers, Firsts, Predicted, Profile, Runtime, RuntimeError, Troubles, Watched};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::Faults;
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::{Context, Failure};
 use crate::cluster::Cluster;
-use crate::search::engine::Engine;
+use crate::search::engine::{Engine, Twins, WatchedNodes};
 use crate::search::finding::{self, Violation};
 use crate::search::run::starts;
 pub use crate::search::watch::WatchSpec;
@@ -27,8 +26,10 @@ use crate::spec::{ClusterSpec, RunSpec, SearchSpec};
 /// Bytes of a local transition system in which no further run begins: the next one has an empty one.
 const MEMO_MAX: u64 = 256 << 20;
 
-/// The way out where the nodes that ship are refused.
+/// The ways out where the nodes that ship are refused, without checkers and with them.
 const INSTEAD: &str = "simulate the model: --model, without --runtime";
+const INSTEAD_OF_CHECKERS: &str =
+    "let all links be the same: without --link; or simulate the model: --model, without --watch";
 
 /// Which runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct SimulationSpec {
     pub conditions: Conditions,
     /// Phases of each, if it follows a script.
     pub script: Vec<Phase>,
-    /// The tasks and settings of the nodes' checkers, if there are any.
+    /// The tasks and settings of the nodes' checkers, if there are any. Then the nodes that ship run.
     pub watch: Option<WatchSpec>,
     /// The faults of the nodes that ship, if these run instead of the model.
     pub runtime: Option<Troubles>,
@@ -114,10 +115,10 @@ pub struct Tally {
 
 impl Tally {
     /// Counts the rounds of a run.
-    fn note(&mut self, watched: &Watched, engine: &Engine<'_, '_>) {
+    fn note(&mut self, watched: &Watched, nodes: &WatchedNodes<'_, '_>) {
         self.rounds += watched.rounds;
         self.neighbours_unusable += watched.unusable;
-        self.unusable = self.unusable.take().or_else(|| engine.unusable());
+        self.unusable = self.unusable.take().or_else(|| nodes.unusable.clone());
     }
 }
 
@@ -186,7 +187,7 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
     // A scenario may have a strategy and bounds for it: of it, the cluster counts.
     spec.search = SearchSpec::default();
-    let ClusterSpec { prefix, placement, faults, links, .. } = &mut spec.cluster;
+    let ClusterSpec { prefix, placement, faults, .. } = &mut spec.cluster;
     if prefix.is_some() {
         return refuse(
             "`host simulate` begins with `init`, and takes no --prefix",
@@ -200,10 +201,10 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         );
     }
     asked.watch.map_or(Ok(()), |watch| watch.watching().check())?;
-    if asked.watch.is_some_and(|watch| watch.breaks) && !links.is_empty() {
+    if asked.watch.is_some() && asked.runtime.is_none() {
         return refuse(
-            "connections are broken in place of messages only where all links are the same",
-            "leave --link or --break-connections out",
+            "`--watch` with `--model`: a checker belongs to a node that ships, from which it has its snapshots",
+            "leave --model out; or simulate the model without --watch",
         );
     }
     let explored = budgets()
@@ -294,20 +295,17 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
         let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
     });
-    let runtime = runtime.transpose().map_err(refused_nodes)?;
-    // Properties from outside are judged where all nodes are known, as everywhere.
-    let profile = asked.watch.map(|watch| Profile { neighbours: !cluster.has_outside(), ..watch.profile() });
+    let runtime = runtime.transpose().map_err(|error| refused_nodes(error, asked.watch.is_some()))?;
     let (factory, bounds) = (cluster.factory(), &*cluster.plugin.bounds);
-    let mut engine = match runtime {
-        Some(runtime) => {
-            let checkers = profile.map(|profile| Checkers::new(factory, lts.scenario(), profile)).transpose()?;
-            let checkers = checkers.map(|checkers| Box::new(checkers.stopped_by(bounds)));
-            Engine::Nodes { runtime: Box::new(runtime), checkers, firsts: Box::default(), unusable: None }
-        }
-        None => {
-            let watching = profile.map(|profile| Watching::new(factory, lts.scenario(), profile)).transpose()?;
-            let watching = watching.map(|watching| Box::new(watching.stopped_by(bounds)));
-            Engine::Model { simulator: Box::new(simulator), watching }
+    let mut engine = match (runtime, asked.watch) {
+        (None, _) => Engine::Model(Box::new(simulator)),
+        (Some(runtime), None) => Engine::Nodes(Box::new(runtime)),
+        (Some(runtime), Some(watch)) => {
+            // Properties from outside are judged where all nodes are known, as everywhere.
+            let profile = Profile { neighbours: !cluster.has_outside(), ..watch.profile() };
+            let checkers = Checkers::new(factory, lts.scenario(), profile)?.stopped_by(bounds);
+            let (firsts, unusable) = (Firsts::default(), None);
+            Engine::Watched(Box::new(WatchedNodes { runtime, checkers, steers: watch.steers, firsts, unusable }))
         }
     };
     while simulated.runs < asked.runs {
@@ -317,9 +315,10 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
             return Ok(());
         }
         let seed = asked.seed.wrapping_add(simulated.runs);
-        let finished = match asked.watch {
-            None => engine.run(seed)?,
-            Some(watch) => watched_run(&mut engine, &lts, seed, watch.steers, simulated)?,
+        let finished = match &mut engine {
+            Engine::Model(simulator) => simulator.run(seed)?,
+            Engine::Nodes(runtime) => runtime.run(seed)?,
+            Engine::Watched(nodes) => watched_run(nodes, &lts, seed, simulated)?,
         };
         simulated.add(&finished, &lts);
         if finished.violation.is_some() && simulated.violation.is_none() {
@@ -337,24 +336,16 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
 
 /// Executes a run with checkers, and with steering also its control run, where they only report; adds the results of both to the tally.
 fn watched_run(
-    engine: &mut Engine<'_, '_>,
+    nodes: &mut WatchedNodes<'_, '_>,
     lts: &Lts<'_>,
     seed: u64,
-    steers: bool,
     simulated: &mut Simulated,
 ) -> Result<Finished, MachineError> {
-    let (twin, seen, steered) = if steers {
-        let [(twin, seen), steered] = engine.run_steered(seed)?;
-        (twin, seen, Some(steered))
-    } else {
-        let (run, seen) = engine.run_watched(seed, Part::Observe)?;
-        (run, seen, None)
-    };
-    if let Some(Firsts { violation, dead }) = engine.firsts() {
-        for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
-            if first.is_none() {
-                *first = found.as_ref().map(|found| (seed, found.clone()));
-            }
+    let Twins { reported: (twin, seen), steered } = nodes.run(seed)?;
+    let Firsts { violation, dead } = &nodes.firsts;
+    for (first, found) in [(&mut simulated.prediction, violation), (&mut simulated.dead, dead)] {
+        if first.is_none() {
+            *first = found.as_ref().map(|found| (seed, found.clone()));
         }
     }
     let tally = simulated.tally.as_mut().expect("runs with checkers have a tally");
@@ -375,10 +366,10 @@ fn watched_run(
     add_reached(&mut tally.witnessed_ms, &twin, lts);
     tally.kept.add(&twin, lts);
     let Some((run, done)) = steered else {
-        tally.note(&seen, engine);
+        tally.note(&seen, nodes);
         return Ok(twin);
     };
-    tally.note(&done, engine);
+    tally.note(&done, nodes);
     match (is_violated, run.violation.is_some()) {
         (true, false) if done.is_stopped => tally.stopped += 1,
         (true, false) if done.immediate + done.foreseen == 0 => tally.steered += 1,
@@ -465,9 +456,9 @@ fn refused(error: SimulatorError) -> Failure {
     Failure::configuration(error).help(help)
 }
 
-fn refused_nodes(error: RuntimeError) -> Failure {
+fn refused_nodes(error: RuntimeError, has_checkers: bool) -> Failure {
     match error {
         RuntimeError::Simulator(error) => refused(error),
-        error => Failure::configuration(error).help(INSTEAD),
+        error => Failure::configuration(error).help(if has_checkers { INSTEAD_OF_CHECKERS } else { INSTEAD }),
     }
 }

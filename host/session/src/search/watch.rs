@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_live::simulator::Profile;
+use host_live::world::Profile;
 use host_search::kernel::rules::Rules;
 use serde::{Deserialize, Serialize};
 

@@ -3,24 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `combinations` | every pair of options, on random systems |
-//! | `cuts` | what nodes know of runs whose connections break |
-//! | `faults` | runs that are steered while nodes are reset and connections break |
-//! | `hold` | hold and look ahead in whole runs |
-//! | `neighbours` | checkers that ask only some nodes |
-//! | `promises` | predictions of checkers about promises |
+//! | `promises` | the time that promises are kept |
 //! | `replayed` | a run compared with its replay |
 //! | `scripts` | phases of runs |
-//! | `stopped` | runs whose checkers are stopped |
 
 mod combinations;
-mod cuts;
-mod faults;
-mod hold;
-mod neighbours;
 mod promises;
 mod replayed;
 pub(crate) mod scripts;
-mod stopped;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,20 +18,16 @@ use std::time::Duration;
 
 use host_model::contract::LocalKind;
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::{Faults, Network, Scenario};
+use host_model::scenario::{Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
 use host_model::trace::replay::Replay;
 use host_model::trace::start::{self, Start};
 use host_model::trace::{self, TraceStep};
 use host_search::kernel::FoundViolation;
 
-use crate::checker::Limits;
 use crate::time::{Range, Share};
 
-use super::{
-    Conditions, ConditionsError, Delays, End, Finished, Mode, Partitions, Phase, Profile, Simulator, SimulatorError,
-    Watched, Watching,
-};
+use super::{Conditions, ConditionsError, Delays, End, Finished, Partitions, Phase, Simulator, SimulatorError};
 
 /// The runs with these seeds in one local transition system. Each path is executed again by machines without memo and snapshots, which
 /// confirms a violation at its end.
@@ -282,173 +268,4 @@ fn conditions_that_do_not_fit_are_refused() {
     let starts = start::initial(&mut stepper).expect("nothing is refused");
     let refused = Simulator::new(&mut stepper, &starts, Conditions::default()).err();
     assert!(matches!(refused, Some(SimulatorError::Quorums(_))), "{refused:?}");
-}
-
-/// The runs with these seeds, with checkers that observe or steer.
-fn watched(
-    toy: &Toy,
-    scenario: &Scenario,
-    conditions: Conditions,
-    watched: (Mode, std::ops::Range<u64>),
-) -> Vec<(Finished, Watched)> {
-    watched_script(toy, scenario, (conditions, &[]), watched)
-}
-
-/// Like [`watched`], with a script.
-fn watched_script(
-    toy: &Toy,
-    scenario: &Scenario,
-    (conditions, script): (Conditions, &[Phase]),
-    watched: (Mode, std::ops::Range<u64>),
-) -> Vec<(Finished, Watched)> {
-    watched_by(toy, scenario, (conditions, script), watched, quick())
-}
-
-/// The profile of checkers in tests.
-fn quick() -> Profile {
-    let limits = Limits { events_max: 500, states_max: 200, ..Profile::ours().limits };
-    Profile { limits, ..Profile::ours() }
-}
-
-/// Like [`watched`], with this profile.
-fn watched_by(
-    toy: &Toy,
-    scenario: &Scenario,
-    (conditions, script): (Conditions, &[Phase]),
-    (mode, seeds): (Mode, std::ops::Range<u64>),
-    mut profile: Profile,
-) -> Vec<(Finished, Watched)> {
-    profile.limits.breaks = scenario.faults.breaks > 0;
-    with_starts(toy, scenario, |factory, lts, starts| {
-        let mut stepper = Stepper::new(lts).expect("it is native");
-        let simulator = Simulator::new(&mut stepper, starts, conditions).expect("the conditions make sense");
-        let mut simulator = simulator.scripted(script).expect("the script makes sense");
-        let mut watching = Watching::new(factory, scenario, profile).expect("it is native");
-        let finished = seeds.map(|seed| simulator.run_watched(seed, &mut watching, mode).expect("it is native"));
-        let finished: Vec<(Finished, Watched)> = finished.collect();
-        let violations = finished.iter().filter_map(|(run, _)| run.violation.as_ref());
-        violations.for_each(|violation| drop(confirmed(factory, lts, violation)));
-        finished
-    })
-}
-
-/// On random systems: checkers that observe do not change a run; a steered run has the same digest alone and after others; and violations
-/// are predicted, except for those that happen faster than a round.
-#[test]
-fn checkers_that_observe_change_nothing_and_equal_seeds_are_equal() {
-    let (mut violating, mut predicted, mut steered, mut interventions) = (0, 0, 0, 0);
-    for seed in 0..30 {
-        let toy = Toy::random(seed, 2).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
-        // Resets break the connections of half of those on links with an order.
-        let is_ordered = seed % 4 == 0;
-        let network = if is_ordered { Network::Ordered } else { Network::Unordered };
-        let mut scenario = scenario(2, network, if is_ordered { seed as u32 % 8 / 2 } else { 0 });
-        scenario.faults.breaks = if is_ordered { 100 } else { 0 };
-        let conditions = Conditions { latency: Range::milliseconds(10, 2_000), ..rough(&scenario) };
-        let plain = runs(&toy, &scenario, conditions, 0..4);
-        let observed = watched(&toy, &scenario, conditions, (Mode::Observe, 0..4));
-        let together = watched(&toy, &scenario, conditions, (Mode::Steer, 0..4));
-        let alone = watched(&toy, &scenario, conditions, (Mode::Steer, 3..4));
-        assert_eq!((together[3].0.digest, together[3].1), (alone[0].0.digest, alone[0].1), "system {seed}");
-        for ((plain, (observed, seen)), (run, done)) in plain.iter().zip(&observed).zip(&together) {
-            assert_eq!((plain.digest, plain.end, plain.counts), (observed.digest, observed.end, observed.counts));
-            assert_eq!((seen.filtered, seen.immediate), (0, 0));
-            // If no event was prevented, the steered run equals the control run.
-            assert!(done.filtered + done.immediate > 0 || run.digest == plain.digest, "system {seed}");
-            violating += u32::from(plain.violation.is_some());
-            predicted += u32::from(plain.violation.is_some() && seen.first.is_some());
-            steered += u32::from(plain.violation.is_some() && run.violation.is_none());
-            interventions += done.filtered + done.immediate;
-        }
-    }
-    assert!(
-        violating > 20 && predicted > 5 && steered > 5 && interventions > 5,
-        "{violating} {predicted} {steered} {interventions}"
-    );
-}
-
-/// Two messages; the second one is fatal: with filters none of 200 runs ends that way, without them all do. If messages are faster than
-/// a round, the immediate check refuses the second one. On an ordered link, the connection must be allowed to break.
-#[test]
-fn steering_decides_whether_the_second_message_is_fatal() {
-    let toy = (0..2)
-        .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
-            let toy = toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]);
-            toy.rule(0, state, ToyTrigger::Message(1, 2), state + 1, &[])
-        })
-        .forbid(&[Some(2), None]);
-    let (slow, quick) = (Range::milliseconds(1_000, 9_000), Range::milliseconds(0, 20));
-    let in_order = scenario(2, Network::Ordered, 0);
-    let breaks = Faults { breaks: 1, ..Faults::default() };
-    let may_break = Scenario { faults: breaks, ..in_order.clone() };
-    for latency in [slow, quick] {
-        let conditions = Conditions { latency, ..Conditions::default() };
-        let steered = watched(&toy, &in_order, conditions, (Mode::Steer, 0..200));
-        assert!(steered.iter().all(|(run, _)| run.end == End::Violation));
-    }
-    let unordered = Scenario::new(2);
-    let cases = [(slow, true), (quick, false)].map(|case| [&unordered, &may_break].map(|scenario| (case, scenario)));
-    for ((latency, by_filters), scenario) in cases.into_iter().flatten() {
-        let conditions = Conditions { latency, ..Conditions::default() };
-        let plain = runs(&toy, scenario, conditions, 0..200);
-        assert!(plain.iter().all(|run| run.end == End::Violation));
-        let steered = watched(&toy, scenario, conditions, (Mode::Steer, 0..200));
-        let (mut filtered, mut immediate) = (0, 0);
-        for (run, done) in &steered {
-            assert_ne!(run.end, End::Violation);
-            filtered += done.filtered;
-            immediate += done.immediate;
-        }
-        assert!(
-            if by_filters { filtered >= 200 && immediate == 0 } else { immediate == 200 },
-            "{filtered} {immediate}"
-        );
-    }
-}
-
-/// A call of the application is fatal, and the only enabled event from some time on: steering delays it to the end, so the run counts as
-/// stopped. It does not if another node takes steps meanwhile, or without steering.
-#[test]
-fn a_run_in_which_every_enabled_event_waits_is_stopped() {
-    let fatal = Toy::new(2).of_kind(0, LocalKind::Application).rule(0, 0, ToyTrigger::Local(0), 1, &[]);
-    let fatal = fatal.forbid(&[Some(1), None]);
-    let continues = [0, 1].iter().fold(fatal.clone().of_kind(1, LocalKind::Timer), |toy, state| {
-        toy.rule(1, *state, ToyTrigger::Local(1), 1 - state, &[])
-    });
-    let conditions = Conditions { time: Duration::from_secs(60), ..Conditions::default() };
-    let stopped = |toy: &Toy, mode| {
-        let all = watched(toy, &Scenario::new(2), conditions, (mode, 0..20));
-        let kept: u64 = all.iter().map(|(_, done)| done.filtered + done.immediate).sum();
-        assert!(kept > 0 || mode == Mode::Observe);
-        all.iter().filter(|(_, done)| done.is_stopped).count()
-    };
-    assert_eq!(stopped(&fatal, Mode::Steer), 20);
-    assert_eq!([stopped(&continues, Mode::Steer), stopped(&fatal, Mode::Observe)], [0, 0]);
-}
-
-/// Two messages; the second one is fatal. Afterwards node 1 takes a step every 20 s. No checker predicts anything then, because the
-/// dropped message is no longer in flight. It is dropped by a filter or by the immediate check, as above.
-#[test]
-fn dropped_messages_are_no_longer_in_flight() {
-    let fatal = |ticks: u8| {
-        let toy = (0..2)
-            .fold(Toy::new(2).in_flight(1, 0, 1).in_flight(1, 0, 2), |toy, state| {
-                let toy = toy.rule(0, state, ToyTrigger::Message(1, 1), state + 1, &[]);
-                toy.rule(0, state, ToyTrigger::Message(1, 2), state + 1, &[])
-            })
-            .forbid(&[Some(2), None])
-            .of_kind(0, LocalKind::Timer);
-        (0..ticks).fold(toy, |toy, state| toy.rule(1, state, ToyTrigger::Local(0), state + 1, &[]))
-    };
-    let late = Range::milliseconds(20_000, 20_000);
-    for latency in [Range::milliseconds(1_000, 9_000), Range::milliseconds(0, 20)] {
-        let delays = Delays { timer: late, ..Conditions::default().delays };
-        let conditions = Conditions { latency, delays, ..Conditions::default() };
-        let steered = |ticks| watched(&fatal(ticks), &Scenario::new(2), conditions, (Mode::Steer, 0..50));
-        for ((quiet, few), (busy, many)) in steered(1).into_iter().zip(steered(6)) {
-            assert_eq!(quiet.counts.events + 5, busy.counts.events);
-            assert_eq!(few.rounds + 2 * 5, many.rounds, "each further tick has a round at each node");
-            assert_eq!(many.predicting, few.predicting);
-        }
-    }
 }

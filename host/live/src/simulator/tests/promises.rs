@@ -1,35 +1,9 @@
-//! Predictions of a run's checkers about promises.
+//! The time that promises are kept in a run.
 
 use host_model::contract::PropertyScope;
-use host_search::kernel::rules::Rules;
 
 use super::*;
 use crate::simulator::Kept;
-
-/// Node 0 has two timers: with one it reaches a state in which the promise holds, and sends a message; with the other, a state from which
-/// it never does. Each of the two checkers has a round that predicts the dead state one step ahead, one after that step, in which the state
-/// is dead or the promise holds for good, and one after the message. With promises off, no round predicts anything.
-#[test]
-fn a_promise_that_can_die_is_predicted_until_it_is_kept() {
-    let toy = Toy::new(2).promise("arrives", &[&[Some(1), None]]);
-    let toy = toy.rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 0)]).rule(0, 0, ToyTrigger::Local(1), 2, &[]);
-    let toy = toy.of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Timer);
-    let of = |mode, promises: bool| {
-        let mut profile = quick();
-        profile.limits.promises = promises.then(Rules::default);
-        watched_by(&toy, &Scenario::new(2), (Conditions::default(), &[]), (mode, 0..20), profile)
-    };
-    let mut kept = 0;
-    for (run, seen) in of(Mode::Observe, true).into_iter().chain(of(Mode::Steer, true)) {
-        let is_kept = run.counts.delivered > 0;
-        let expected = if is_kept { (6, 2) } else { (4, 4) };
-        assert_eq!((run.end, seen.rounds, seen.dying), (End::Quiet, expected.0, expected.1));
-        assert_eq!((seen.predicting, seen.first), (0, None));
-        kept += u32::from(is_kept);
-    }
-    assert!((5..35).contains(&kept), "{kept}");
-    assert!(of(Mode::Observe, false).iter().all(|(_, seen)| seen.rounds >= 4 && seen.dying == 0));
-}
 
 /// Node 0 takes a step every second, from state 0 to 1, 2 and 0 again; node 1 goes from 0 to 1 after a second and stays there. In an hour,
 /// 3,600 events of node 0, node 0 is in state 1 for every third second, and node 1 for all but the first one.

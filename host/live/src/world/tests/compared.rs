@@ -136,7 +136,7 @@ fn of_model(toy: &Arc<Toy>, conditions: Conditions, seed: u64) -> Paths {
     let mut stepper = Stepper::new(&lts).expect("it is native");
     let starts = start::initial(&mut stepper).expect("nothing is refused");
     let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
-    let mut run = simulator.begin(seed, None);
+    let mut run = simulator.begin(seed);
     run.finish().expect("it is native");
     let (mut here, path): (Start, _) = (run.start.clone(), std::mem::take(&mut run.path));
     drop(run);

@@ -13,6 +13,7 @@
 //! | `steered` | nodes that are steered by checkers, where few filters are safe, and beyond their quota |
 //! | `traces` | worlds of random toys, each a trace of the model |
 //! | `watched` | runs of nodes with checkers, steered or not |
+//! | `checkers` | checkers in systems whose results are known by hand |
 //! | `linked` | the same over links with an order |
 //! | `paired` | the same with what rarely goes together |
 //! | `losses` | disks that are lost while their nodes hear nothing and start again and again |
@@ -21,6 +22,7 @@
 //! | `register` | that register |
 //! | `linearizable` | whether what clients have seen is that of one register |
 
+mod checkers;
 mod compared;
 mod connections;
 mod guided;

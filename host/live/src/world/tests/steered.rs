@@ -4,19 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::LocalKind;
-use host_model::lts::{Lts, Stepper};
+use host_model::lts::Stepper;
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
-use host_model::trace::start;
 use host_search::kernel::rules::Rules;
 
 use super::seeds;
 use crate::checker::Limits;
 use crate::filter::Quota;
 use crate::node::Delays;
-use crate::simulator::{Conditions, Mode, Profile, Simulator, Watched, Watching};
+use crate::simulator::Conditions;
+use crate::simulator::tests::with_starts;
 use crate::time::{Range, Time};
-use crate::world::{Advice, Checkers, Guided, Part, Plan, Runtime, Troubles, What, World};
+use crate::world::{Advice, Checkers, Guided, Part, Plan, Profile, Runtime, Troubles, Watched, What, World};
 
 /// Node 1 sends node 0 a message, and takes its next step after a while. If the message arrives before that step, a property is violated;
 /// if it never arrives, the promise of node 0 never holds.
@@ -73,32 +73,26 @@ fn hasty_again() -> Arc<Toy> {
 /// The time of the first violation of a run, if it has one, and what its checkers have done.
 type Ran = (Option<Time>, Watched);
 
-/// The results of a run by nodes and of one by the model, in which connections may break in place of messages on links with an order.
-fn runs(toy: &Arc<Toy>, network: Network, profile: Profile, part: Part, seed: u64) -> [Ran; 2] {
+/// The results of a run, in which connections may break in place of messages on links with an order.
+fn run(toy: &Toy, network: Network, profile: Profile, part: Part, seed: u64) -> Ran {
     let breaks = if network == Network::Ordered { Faults::MAX } else { 0 };
     let scenario = Scenario { network, faults: Faults { breaks, ..Faults::default() }, ..Scenario::new(2) };
     let times = Conditions::default();
     let delays = crate::simulator::Delays { timer: Range::milliseconds(2_000, 6_000), ..times.delays };
     let conditions = Conditions { delays, time: Duration::from_secs(300), ..times };
-    let lts = Lts::new(toy, scenario.clone()).expect("it is native");
-    let mut stepper = Stepper::new(&lts).expect("it is native");
-    let starts = start::initial(&mut stepper).expect("nothing is refused");
-    let runtime = Stepper::new(&lts).expect("it is native");
-    let runtime = Runtime::new(runtime, toy, &starts, conditions, Troubles::default()).expect("they make sense");
-    let checkers = Checkers::new(toy, &scenario, profile).expect("it is native");
-    let by_nodes = runtime.run_watched(seed, &checkers, part).expect("it is native");
-    let mut simulator = Simulator::new(&mut stepper, &starts, conditions).expect("the conditions make sense");
-    let mut watching = Watching::new(toy, &scenario, profile).expect("it is native");
-    let mode = if part == Part::Steer { Mode::Steer } else { Mode::Observe };
-    let (by_model, watched) = simulator.run_watched(seed, &mut watching, mode).expect("it is native");
-    [(by_nodes.finished.violated, by_nodes.watched), (by_model.violated, watched)]
+    with_starts(toy, &scenario, |toy, lts, starts| {
+        let stepper = Stepper::new(lts).expect("it is native");
+        let runtime = Runtime::new(stepper, toy, starts, conditions, Troubles::default()).expect("they make sense");
+        let checkers = Checkers::new(toy, &scenario, profile).expect("it is native");
+        let ran = runtime.run_watched(seed, &checkers, part).expect("it is native");
+        (ran.finished.violated, ran.watched)
+    })
 }
 
 /// A break in place of the first message helps, unless node 1 can be reset after its second step: then the second message may arrive after
-/// its next first step. Checkers of nodes explore that reset, so they must filter both messages, and do so unless the promise counts; those
-/// of the model explore no reset and filter the first message.
+/// its next first step. Checkers explore that reset, so they must filter both messages, and do so unless the promise counts.
 #[test]
-fn nodes_use_no_filter_that_a_reset_makes_useless_and_the_model_does() {
+fn nodes_use_no_filter_that_a_reset_makes_useless() {
     let toy = hasty_again();
     let profile = |promises| {
         let times = Profile::ours();
@@ -106,12 +100,10 @@ fn nodes_use_no_filter_that_a_reset_makes_useless_and_the_model_does() {
     };
     let mut violating = 0;
     for seed in 0..10 {
-        let [(of_nodes, nodes), (of_model, model)] =
-            runs(&toy, Network::Ordered, profile(Some(Rules::default())), Part::Steer, seed);
-        assert!(nodes.helped == 0 && nodes.unhelpful > 0 && nodes.filtered == 0, "{seed}: {nodes:?}");
-        assert!(of_model.is_none() && model.helped > 0, "{seed}: {model:?}");
-        violating += u32::from(of_nodes.is_some());
-        let [(violated, careless), _] = runs(&toy, Network::Ordered, profile(None), Part::Steer, seed);
+        let (violated, careful) = run(&toy, Network::Ordered, profile(Some(Rules::default())), Part::Steer, seed);
+        assert!(careful.helped == 0 && careful.unhelpful > 0 && careful.filtered == 0, "{seed}: {careful:?}");
+        violating += u32::from(violated.is_some());
+        let (violated, careless) = run(&toy, Network::Ordered, profile(None), Part::Steer, seed);
         assert!(violated.is_none() && careless.helped > 0 && careless.filtered > 0, "{seed}: {careless:?}");
     }
     assert!(violating > 0);
@@ -119,19 +111,16 @@ fn nodes_use_no_filter_that_a_reset_makes_useless_and_the_model_does() {
 
 /// Where the quota allows no event to be filtered, steering suspends itself, and a run is its control run.
 #[test]
-fn nodes_and_model_prevent_nothing_beyond_their_quota() {
+fn nodes_prevent_nothing_beyond_their_quota() {
     let toy = hasty();
     for seed in 0..10 {
-        let runs = |always, part| {
+        let of = |always, part| {
             let profile = Profile { quota: Quota { percent: 0, always }, ..Profile::ours() };
-            runs(&toy, Network::Unordered, profile, part, seed)
+            run(&toy, Network::Unordered, profile, part, seed)
         };
-        let (free, none) = (runs(10, Part::Steer), runs(0, Part::Steer));
-        let control = runs(0, Part::Control);
-        for ((free, none), control) in free.into_iter().zip(none).zip(control) {
-            assert!(free.1.has_prevented() && free.0.is_none(), "{seed}: {free:?}");
-            assert!(!none.1.has_prevented() && none.1.suspensions > 0, "{seed}: {none:?}");
-            assert_eq!(none.0, control.0, "{seed}");
-        }
+        let (free, none, control) = (of(10, Part::Steer), of(0, Part::Steer), of(0, Part::Control));
+        assert!(free.1.has_prevented() && free.0.is_none(), "{seed}: {free:?}");
+        assert!(!none.1.has_prevented() && none.1.suspensions > 0, "{seed}: {none:?}");
+        assert_eq!(none.0, control.0, "{seed}");
     }
 }

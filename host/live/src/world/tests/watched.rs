@@ -15,9 +15,9 @@ use host_search::kernel::rules::Rules;
 use super::runtime::replay;
 use crate::checker::Limits;
 use crate::simulator::tests::{rough, scenario};
-use crate::simulator::{Conditions, Finished, Phase, Profile, Watched};
+use crate::simulator::{Conditions, Finished, Phase};
 use crate::time::Range;
-use crate::world::{Checkers, Part, Runtime, Trouble, Troubles};
+use crate::world::{Checkers, Part, Profile, Runtime, Trouble, Troubles, Watched};
 
 /// The number of events of each kind, over all seeds.
 pub(super) type Tally = BTreeMap<&'static str, u64>;
@@ -91,6 +91,13 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
     let runtime = Runtime::new(runtime, toy, &starts, *conditions, *troubles).expect("the conditions make sense");
     let runtime = runtime.scripted(script).expect("the script makes sense");
     let checkers = Checkers::new(toy, scenario, *profile).expect("it is native");
+    // A run that ends with its first violation is a prefix of the one that continues.
+    let ending = conditions.continues.then(|| {
+        let stepper = Stepper::new(&lts).expect("it is native");
+        let conditions = Conditions { continues: false, ..*conditions };
+        let ending = Runtime::new(stepper, toy, &starts, conditions, *troubles).expect("the conditions make sense");
+        ending.scripted(script).expect("the script makes sense")
+    });
     let facts = |run: &Finished| (run.digest, run.counts, run.end, run.at, run.violated, run.kept.clone());
     let mut plain = runtime.path(seed).expect("nothing is broken").0;
     let mut of_control = String::new();
@@ -100,6 +107,10 @@ pub(super) fn compare(seed: u64, asked: &Asked, tally: &mut Tally) {
         let (run, start, path, watched, firsts) = of();
         let again = of();
         assert_eq!((facts(&run), watched), (facts(&again.0), again.3), "{what}");
+        if let Some(ending) = &ending {
+            let (first, _, prefix, ..) = ending.path_watched(seed, &checkers, part).expect("nothing is broken");
+            assert!(first.violated == run.violated && path.starts_with(&prefix), "{what}");
+        }
         let Watched { filtered, immediate, foreseen, .. } = watched;
         let kept = filtered + immediate + foreseen;
         assert!(part == Part::Steer || kept == 0, "{what}: {watched:?}");
