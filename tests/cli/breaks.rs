@@ -265,36 +265,34 @@ fn hasty(sends_again: bool) -> Vec<u8> {
     .component()
 }
 
-/// A run without steering is the reference: where node 0 needs the one message, no filter takes it, and the immediate check breaks the
-/// connection in a run that would violate and in no other. Without promises, filters take the message from runs that violate nothing, too.
-/// Where another message follows, filters break the connection in a run that would violate, and in no other. In nodes that ship the second
-/// step of node 1 is known to node 0 only behind the message, so the model is simulated.
+/// Where node 0 needs the one message, no filter takes it, and the immediate check breaks the connection once at most. Another message that
+/// follows makes no filter safe, since after a reset of node 1 it can arrive too early as well. Without promises, filters take the message,
+/// also from runs that violate nothing.
 #[test]
 fn steering_breaks_no_connection_that_a_promise_needs() {
     let place = Place::new();
     place.put("once.wasm", hasty(false)).put("again.wasm", hasty(true));
     let run = |plugin: &str, seed: u64, more: &[&str]| {
         let seed = seed.to_string();
-        let times = ["--time", "5m", "--timers", "5s..20s", "--latency", "1s..20s"];
+        let times = ["--time", "5m", "--timers", "5s..20s"];
         let words = [&["simulate", plugin, "--runs", "1", "--seed", &seed, "--json"], &times[..], more].concat();
         place.host(&[&words[..], &["--", "--nodes", "2", "--network", "ordered"]].concat()).json()
     };
-    let steer = ["--watch", "steer", "--break-connections", "--interval", "200ms", "--model"];
+    let steer = ["--watch", "steer", "--break-connections", "--interval", "200ms"];
     let counts = |said: &Value| {
         let of_checkers = |name: &str| said["checkers"][name].as_u64().expect("a count");
         (said["result"] == "violation", of_checkers("filtered_events"), of_checkers("refused_events"))
     };
-    let mut violating = 0;
-    for seed in 1..=12 {
-        let is_violated = run("once.wasm", seed, &[])["result"] == "violation";
-        let once = run("once.wasm", seed, &steer);
-        assert_eq!(counts(&once), (false, 0, u64::from(is_violated)), "{seed}: {once}");
+    for seed in 1..=6 {
+        for plugin in ["once.wasm", "again.wasm"] {
+            let careful = run(plugin, seed, &steer);
+            let (_, filtered, refused) = counts(&careful);
+            let is_unhelpful = careful["checkers"]["unhelpful"].as_u64() > Some(0);
+            assert!(filtered == 0 && refused <= 1 && is_unhelpful, "{seed}, {plugin}: {careful}");
+        }
         let careless = run("once.wasm", seed, &[&steer[..], &["--safety-only"]].concat());
         let (violates, filtered, _) = counts(&careless);
-        assert!(!violates && filtered > 0 && careless["delivered"] == 0, "{seed}: {careless}");
-        let again = run("again.wasm", seed, &steer);
-        assert_eq!(counts(&again), (false, u64::from(is_violated), 0), "{seed}: {again}");
-        violating += usize::from(is_violated);
+        assert!(!violates && filtered > 0, "{seed}: {careless}");
+        assert_eq!(run("once.wasm", seed, &["--runtime"])["result"], "violation", "{seed}");
     }
-    assert!((1..12).contains(&violating), "{violating}");
 }

@@ -347,8 +347,8 @@ pub const MUTANTS: &[Mutant] = &[
     of_live(
         "a protocol hears of a broken connection over which only packets of snapshots have travelled",
         RUNTIME,
-        "let was_open = self.open.remove(&peer);",
-        "let was_open = self.open.remove(&peer) || true;",
+        "let was_open = self.manager.lose(peer, &mut outputs);",
+        "let was_open = self.manager.lose(peer, &mut outputs) || true;",
         &(CONNECTED, "cannot break"),
     ),
     of_live(
@@ -371,6 +371,51 @@ pub const MUTANTS: &[Mutant] = &[
         "Some(Breaking::Here) => self.disconnect(model, me, peer),",
         "Some(Breaking::Here) => Ok(()),",
         &(LINKED, "cannot happen"),
+    ),
+    of_live(
+        "a node loses a message behind which its peer has broken the connection",
+        LINKS,
+        "Some(Breaking::Told) => self.take_notice(model, me, peer, number + 1),",
+        "Some(Breaking::Told) => Ok(()),",
+        &(&["a_notice_takes_the_place_of_a_message_before_it_that_the_node_refuses"], "their connection stays"),
+    ),
+    of_live(
+        "a break that the protocol does not hear of does not happen",
+        LINKS,
+        "model.break_unheard(me, peer);",
+        "",
+        &(
+            &["a_connection_breaks_in_place_of_a_message_whether_the_protocol_hears_of_it_or_not"],
+            "their connection stays",
+        ),
+    ),
+    of_live(
+        "a snapshot begins with unused connections",
+        "host/live/src/checkpoint/beginning.rs",
+        "if open.is_empty() {",
+        "if !open.is_empty() {",
+        &(&["the_error_of_a_peer_after_a_reset_is_predicted_long_after_the_last_message"], "predicting: 0"),
+    ),
+    of_live(
+        "a connection that has broken stays open in snapshots",
+        MANAGER,
+        "std::mem::take(&mut channel.is_open)",
+        "channel.is_open",
+        &(&["no_error_is_predicted_over_a_connection_that_has_broken_and_is_not_in_use"], "predicting"),
+    ),
+    of_live(
+        "a snapshot has a connection open that a start of the peer has broken",
+        "host/live/src/checkpoint/snapshot.rs",
+        "!has_started && (is_open",
+        "(is_open",
+        &(&["an_end_is_open_unless_the_peer_has_broken_the_connection"], "snapshot.rs"),
+    ),
+    of_live(
+        "a snapshot has a connection open that its peer has broken",
+        "host/live/src/checkpoint/snapshot.rs",
+        "(is_open || !self.contents(node, peer).in_flight.is_empty())",
+        "(is_open || true)",
+        &(LINKED, "is open in a snapshot, and not in the model"),
     ),
     of_live(
         "a filter discards a message over a connection that cannot break",

@@ -10,7 +10,7 @@ use host_live::gate::{Event, Gate, Judge, Verdict, Views};
 use host_live::steered::Steered;
 use host_live::time::Time;
 use host_model::contract::NodeId;
-use host_model::scenario::{Faults, Network, Scenario};
+use host_model::scenario::{FaultState, Faults, Network, Scenario};
 use host_sandbox::{Plugin, Sandbox, SandboxConfig};
 use host_session::cluster::Watching;
 use host_session::live::Running;
@@ -119,7 +119,7 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
     if mode == Mode::Steer {
         let mut cluster = Cluster::new(plugin, scenario, seed, |node| Held::new(node, &[], false));
         cluster.gather();
-        let (beginning, _) = checkpoint::beginning(&cluster.snapshots[0]);
+        let (beginning, _) = checkpoint::beginning(&cluster.snapshots[0], &FaultState::default());
         latest = checker.views(&Arc::new(beginning)).expect("a snapshot of this cluster");
     }
     while turn.busy < TURN {
@@ -150,7 +150,7 @@ fn turn(plugin: &Plugin, scenario: &Scenario, mode: Mode, is_timed: bool) -> Tur
 fn check(checker: &mut Checker<'_>, snapshots: &[Snapshot], mode: Mode, turn: &mut Turn) {
     let begun = processor(UsageWho::RUSAGE_SELF);
     for (node, snapshot) in (0..).zip(snapshots) {
-        let (beginning, _) = checkpoint::beginning(snapshot);
+        let (beginning, _) = checkpoint::beginning(snapshot, &FaultState::default());
         let beginning = Arc::new(beginning);
         if mode == Mode::Steer {
             checker.views(&beginning).expect("a snapshot of this cluster");

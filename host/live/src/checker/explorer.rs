@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use host_model::contract::NodeId;
-use host_model::scenario::Scenario;
+use host_model::scenario::{FaultState, Scenario};
 use host_model::trace::Beginning;
 
 use crate::checker::round::{CheckError, Checker, Reach, Round};
@@ -33,6 +33,9 @@ pub trait Explorer {
 
     /// As [`Checker::scenario_of`].
     fn scenario_of(&self, beginning: &Beginning) -> Scenario;
+
+    /// The fault state of a node before its first event.
+    fn fresh(&self) -> FaultState;
 }
 
 impl Explorer for Checker<'_> {
@@ -61,5 +64,9 @@ impl Explorer for Checker<'_> {
 
     fn scenario_of(&self, beginning: &Beginning) -> Scenario {
         Checker::scenario_of(self, beginning)
+    }
+
+    fn fresh(&self) -> FaultState {
+        FaultState::fresh(self.lts().scenario())
     }
 }

@@ -135,6 +135,8 @@ impl Prediction {
 pub struct Round {
     /// The global state in which it begins.
     pub beginning: Arc<Beginning>,
+    /// Its reach.
+    pub reach: Reach,
     /// Predicted violations; each replays.
     pub predictions: Vec<Prediction>,
     /// Predicted dead states, if [searched for](Checker::find_dead_ahead); each replays.
@@ -219,8 +221,10 @@ impl<'f> Checker<'f> {
         self.renew(beginning)?;
         let mut stepper = Stepper::new(&self.lts)?;
         let start = start::adopt(&mut stepper, beginning)?;
+        let Limits { events_max, states_max, .. } = self.limits;
         let mut round = Round {
             beginning: Arc::clone(beginning),
+            reach: Reach { events_max, states_max },
             predictions: Vec::new(),
             dead: Vec::new(),
             is_known: false,

@@ -5,13 +5,14 @@ use host_model::trace::{Beginning, Flight, Hex, NodeState};
 
 use crate::checkpoint::snapshot::Snapshot;
 
-/// The global state of a snapshot whose checkpoints contain exported states. Messages that may or may not be in flight are left out, as if
-/// the network had lost them; the second value is true if there are any.
-pub fn beginning(snapshot: &Snapshot) -> (Beginning, bool) {
+/// The global state of a snapshot whose checkpoints contain exported states; `fresh` is the fault state of a node before its first event.
+/// Where connections can break, those over which messages were exchanged are open. Messages that may or may not be in flight are left out,
+/// as if the network had lost them; the second value is true if there are any.
+pub fn beginning(snapshot: &Snapshot, fresh: &FaultState) -> (Beginning, bool) {
     let state = |(node, content): (u32, &Vec<u8>)| NodeState {
         node,
         exported: Hex(content.clone()),
-        fault_state: FaultState::default(),
+        fault_state: fault_state(snapshot, node, fresh),
     };
     let contents = snapshot.checkpoints.iter().map(|(node, checkpoint)| (*node, &checkpoint.content));
     let states = contents.map(state).collect();
@@ -30,4 +31,16 @@ pub fn beginning(snapshot: &Snapshot) -> (Beginning, bool) {
         }
     }
     (Beginning { states, in_flight }, is_partial)
+}
+
+/// The fault state of a node: no fault has happened, and its connections are open or not. Breaks are counted from here.
+fn fault_state(snapshot: &Snapshot, node: u32, fresh: &FaultState) -> FaultState {
+    let peers = snapshot.checkpoints[&node].channels.keys().copied();
+    let open: Vec<u32> = peers.filter(|peer| fresh.has_connections() && snapshot.is_open(node, *peer)).collect();
+    if open.is_empty() {
+        return FaultState::default();
+    }
+    let mut fault_state = fresh.clone();
+    open.into_iter().for_each(|peer| _ = fault_state.open(peer));
+    fault_state
 }

@@ -111,6 +111,8 @@ pub struct Channel {
     pub forgotten: u64,
     /// The last message that any incarnation of the peer takes, until all up to it are acknowledged; 0 for none.
     pub unaddressed: u64,
+    /// Whether the protocol has sent or received a message since the connection to the peer last broke.
+    pub is_open: bool,
 }
 
 impl Channel {
@@ -122,11 +124,13 @@ impl Channel {
         kept: VecDeque::new(),
         forgotten: 0,
         unaddressed: 0,
+        is_open: false,
     };
 
     /// Records a message to an incarnation of the peer, or to any. Returns its sequence number.
     pub(super) fn send(&mut self, payload: &[u8], addressee: u64, kept_max: usize, bytes_max: usize) -> u64 {
         self.sent += 1;
+        self.is_open = true;
         if addressee == 0 {
             self.unaddressed = self.sent;
         }

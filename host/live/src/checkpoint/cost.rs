@@ -80,6 +80,8 @@ struct ChannelShape {
     _forgotten: u64,
     #[serde(rename = "unaddressed")]
     _unaddressed: u64,
+    #[serde(rename = "is_open")]
+    _is_open: bool,
 }
 
 #[derive(Deserialize)]

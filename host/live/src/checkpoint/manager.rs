@@ -276,10 +276,17 @@ impl Manager {
         }
     }
 
-    /// Handles a broken connection: a snapshot in progress continues without the peer, which may have restarted.
-    pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) {
+    /// Records that the protocol has taken a message of a peer, which opens this end of the connection; sending opens it as well.
+    pub fn open(&mut self, peer: NodeId) {
+        self.channel(peer).is_open = true;
+    }
+
+    /// Handles a broken connection: a snapshot in progress continues without the peer, which may have restarted. Returns whether this end
+    /// was open: whether the protocol had exchanged messages over it.
+    pub fn lose(&mut self, peer: NodeId, outputs: &mut Vec<Output>) -> bool {
         self.strangers.insert(peer);
         self.change_gather(outputs, |gather| gather.lose(peer));
+        self.channels.get_mut(&peer).is_some_and(|channel| std::mem::take(&mut channel.is_open))
     }
 
     /// Refuses packets that must not be processed.

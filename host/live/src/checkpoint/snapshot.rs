@@ -66,6 +66,19 @@ impl Snapshot {
         Ok(())
     }
 
+    /// Whether a node's end of the connection to a peer is open: the node has exchanged messages with the peer since the last break, and the
+    /// peer has not broken the connection meanwhile. It has if it has started again, or if its end is closed and no message to it is in
+    /// flight. Where that is unknown, the end counts as closed, so that no break is predicted that cannot happen.
+    pub fn is_open(&self, node: NodeId, peer: NodeId) -> bool {
+        let Some(own) = self.checkpoints[&node].channels.get(&peer).filter(|channel| channel.is_open) else {
+            return false;
+        };
+        let Some(other) = self.checkpoints.get(&peer) else { return true };
+        let has_started = own.incarnation != other.incarnation && (own.incarnation > 0 || other.incarnation > 1);
+        let is_open = other.channels.get(&node).is_some_and(|channel| channel.is_open);
+        !has_started && (is_open || !self.contents(node, peer).in_flight.is_empty())
+    }
+
     /// The messages in flight from one node to another, both in a consistent snapshot.
     ///
     /// # Panics
@@ -97,5 +110,40 @@ impl Checkpoint {
     /// Whether it is a valid answer to a request with this number.
     pub(super) fn answers(&self, number: u64) -> bool {
         (number..=NUMBER_MAX).contains(&self.number) && self.incarnation > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Node 0 has exchanged messages with node 1: its end is open unless node 1 has broken the connection, by a start or otherwise, and
+    /// node 0 is yet to be notified.
+    #[test]
+    fn an_end_is_open_unless_the_peer_has_broken_the_connection() {
+        let checkpoint = |incarnation, peer, channel| Checkpoint {
+            number: 1,
+            incarnation,
+            content: Vec::new(),
+            channels: BTreeMap::from([(peer, channel)]),
+        };
+        let is_open = |own: &Channel, start: u64, other: Channel| {
+            let checkpoints = BTreeMap::from([(0, checkpoint(1, 1, own.clone())), (1, checkpoint(start, 0, other))]);
+            Snapshot { number: 1, checkpoints, absent: BTreeSet::new() }.is_open(0, 1)
+        };
+        let closed = Channel { incarnation: 1, ..Channel::default() };
+        let open = Channel { is_open: true, ..closed.clone() };
+        let mut sending = closed.clone();
+        sending.send(&[7], 1, 1, 1);
+        // A message to a peer that has sent nothing.
+        let mut first = Channel::default();
+        first.send(&[7], 0, 1, 1);
+        let of_start = |incarnation: u64| Channel { incarnation, is_open: true, ..Channel::default() };
+        assert!(is_open(&open, 1, open.clone()) && !is_open(&closed, 1, open.clone()));
+        assert!(is_open(&sending, 1, closed.clone()) && !is_open(&open, 1, closed.clone()));
+        assert!(is_open(&first, 1, closed.clone()) && !is_open(&first, 2, closed.clone()));
+        assert!(!is_open(&open, 2, open.clone()) && is_open(&of_start(2), 2, open.clone()));
+        let checkpoints = BTreeMap::from([(0, checkpoint(1, 1, open))]);
+        assert!(Snapshot { number: 1, checkpoints, absent: BTreeSet::from([1]) }.is_open(0, 1));
     }
 }

@@ -12,7 +12,7 @@ use crate::node::refusal::Refusal;
 use crate::node::settings::Identity;
 
 /// The version of the format.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// Bytes of the longest frame: checkpoints are in frames as well.
 pub const FRAME_MAX: usize = 16 << 20;

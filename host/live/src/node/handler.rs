@@ -67,7 +67,7 @@ impl<G: Gate> Node<'_, G> {
             self.persist();
         }
         if let Input::Message { src, .. } = input {
-            self.open.insert(src);
+            self.manager.open(src);
         }
         if !log.is_empty() {
             self.outbox.add(Output::Said(log));

@@ -6,7 +6,7 @@ use host_model::contract::{
     Effects, Envelope, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot,
     StateOwner, TransferError,
 };
-use host_model::scenario::Network;
+use host_model::scenario::{FaultState, Network};
 use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
 
@@ -67,7 +67,6 @@ pub struct Node<'m, G> {
     /// The disks by which nodes recognise each other: also on the disk before anything depends on them.
     pub(super) disks: Disks,
     /// The nodes with which the protocol has exchanged a message since the last break of the connection.
-    pub(super) open: BTreeSet<NodeId>,
     pub(super) full: BTreeSet<NodeId>,
     pub(super) asked: Asked,
     pub(super) now: Time,
@@ -155,7 +154,6 @@ impl<'m, G: Gate> Node<'m, G> {
             peers: BTreeMap::from([(node, own)]),
             starts,
             disks,
-            open: BTreeSet::new(),
             full: BTreeSet::new(),
             asked: Asked::default(),
             now,
@@ -271,9 +269,8 @@ impl<'m, G: Gate> Node<'m, G> {
             self.outbox.discard(peer);
         }
         let mut outputs = Vec::new();
-        self.manager.lose(peer, &mut outputs);
+        let was_open = self.manager.lose(peer, &mut outputs);
         self.forward(outputs);
-        let was_open = self.open.remove(&peer);
         if was_open && self.hears_errors && self.settings.network == Network::Ordered {
             self.counts.breaks += 1;
             let result = self.handle(None, Input::TransportError { peer });
@@ -445,7 +442,6 @@ impl<'m, G: Gate> Node<'m, G> {
         }
         let mut outputs = Vec::new();
         for Envelope { to, payload } in sent {
-            self.open.insert(to);
             self.manager.send(to, payload, &mut outputs);
         }
         self.forward(outputs);
@@ -462,7 +458,7 @@ impl<'m, G: Gate> Node<'m, G> {
                 checkpoint::Output::Send { to, packet } => self.post(to, &packet),
                 checkpoint::Output::Gathered(outcome) => {
                     if let (Outcome::Complete(snapshot), Some(carried)) = (&outcome, &mut self.carried) {
-                        carried.renew(snapshot.number, beginning(snapshot).0);
+                        carried.renew(snapshot.number, beginning(snapshot, &FaultState::default()).0);
                     }
                     self.gathered(&outcome);
                     self.outbox.add(Output::Gathered(outcome));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use host_model::contract::{MachineError, NodeId};
-use host_model::scenario::Scenario;
+use host_model::scenario::{FaultState, Scenario};
 use host_model::trace::{Beginning, TraceStep};
 
 use crate::checker::{self, CheckError, Checker, Explorer, Limits, Reach, Round, Steering};
@@ -104,6 +104,8 @@ struct Answered {
 /// The rounds of a checker.
 pub struct Rounds<'c> {
     explorer: Box<dyn Explorer + 'c>,
+    /// The fault state of a node before its first event.
+    fresh: FaultState,
     manner: Manner,
     pace: Pace,
     begun: Time,
@@ -134,6 +136,7 @@ impl<'c> Rounds<'c> {
     /// The rounds of a checker that begins now, explores with this and knows nothing of earlier processes.
     pub fn exploring(explorer: Box<dyn Explorer + 'c>, manner: Manner, now: Time) -> Self {
         Self {
+            fresh: explorer.fresh(),
             explorer,
             manner,
             pace: Pace::new(&manner.limits, manner.round_time),
@@ -165,7 +168,7 @@ impl<'c> Rounds<'c> {
         let begun = desk.now();
         self.looks(begun);
         // A message that may be in flight or not counts as lost. A promise may need it.
-        let (beginning, is_partial) = beginning(snapshot);
+        let (beginning, is_partial) = beginning(snapshot, &self.fresh);
         let question = Question { beginning: Arc::new(beginning), is_partial, reach: self.pace.reach() };
         if let Some(last) = self.last.as_ref().filter(|last| last.question == question) {
             self.counts.unchanged += 1;
@@ -198,7 +201,7 @@ impl<'c> Rounds<'c> {
     /// The host cannot continue.
     pub fn look_only(&mut self, snapshot: &Snapshot, desk: &mut dyn Desk) -> Result<Duration, MachineError> {
         let begun = desk.now();
-        let told = self.tell(&Arc::new(beginning(snapshot).0), desk);
+        let told = self.tell(&Arc::new(beginning(snapshot, &self.fresh).0), desk);
         let (_, taken) = self.worked(begun, told, desk)?;
         Ok(taken + rest_after(taken, self.manner.share))
     }

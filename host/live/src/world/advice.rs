@@ -6,6 +6,8 @@ use host_model::contract::NodeId;
 
 use crate::checker::Explorer;
 use crate::checkpoint::Outcome;
+#[cfg(test)]
+use crate::checkpoint::Snapshot;
 use crate::gate::Gate;
 use crate::neighbourhood::Neighbourhood;
 use crate::world::advisor::{Advice, Advisor, Ears, Found, Virtual, advisor};
@@ -95,14 +97,39 @@ impl<G: Gate> World<'_, G> {
         let (_, snapshot) = advisor.collector.gathered(now, outcome);
         let rest = &mut advisor.rest;
         let is_known = snapshot.is_some() && rest.is_whole;
+        #[cfg(test)]
+        let asked = rest.asked;
         let is_same = rest.known == Some(rest.asked);
         rest.failed = if is_known || !is_same { u32::from(!is_known) } else { rest.failed + 1 };
         rest.known = Some(rest.asked);
         advisor.waiting = snapshot.or_else(|| advisor.waiting.take());
+        #[cfg(test)]
+        if let Some(snapshot) = advisor.waiting.clone().filter(|_| is_known && asked == self.changed()) {
+            self.compare_ends(&snapshot)?;
+        }
+        let Some(advisor) = self.places[me as usize].advisor() else { return Ok(()) };
         let is_idle = !advisor.is_busy && advisor.waiting.is_none();
         self.begin_round(me)?;
         if is_idle {
             self.rest(me);
+        }
+        Ok(())
+    }
+
+    /// Compares the connections in a snapshot, since whose request no node has taken a step, with those of the model: an end that is open in
+    /// the snapshot is open there, and both ends know of the same breaks.
+    #[cfg(test)]
+    fn compare_ends(&self, snapshot: &Snapshot) -> Result<(), String> {
+        let Some(model) = self.links() else { return Ok(()) };
+        for node in snapshot.checkpoints.keys().copied() {
+            for peer in snapshot.checkpoints.keys().copied().filter(|peer| snapshot.is_open(node, *peer)) {
+                let (own, other) = (model.end(node, peer), model.end(peer, node));
+                if !own.is_open || own.incarnation != other.incarnation {
+                    return Err(format!(
+                        "the end of node {node} to node {peer} is open in a snapshot, and not in the model"
+                    ));
+                }
+            }
         }
         Ok(())
     }

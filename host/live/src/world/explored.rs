@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_model::contract::{NodeId, Stop};
-use host_model::scenario::Scenario;
-use host_model::trace::Beginning;
+use host_model::scenario::{FaultState, Scenario};
+use host_model::trace::{Beginning, NodeState};
 
 use crate::checker::{CheckError, Checker, Explorer, Reach, Round, Steering};
 use crate::gate::Views;
@@ -72,19 +72,32 @@ impl<'f> Explored<'f> {
     }
 }
 
+/// The hash of a global state. Fault states have no encoding of their own in a format without names.
+fn place(beginning: &Beginning) -> Place {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&beginning.states.len().to_le_bytes());
+    for NodeState { node, exported, fault_state } in &beginning.states {
+        let words = fault_state.words();
+        let state = postcard::to_allocvec(&(node, exported, words)).expect("numbers and bytes have an encoding");
+        hasher.update(&state);
+    }
+    hasher.update(&postcard::to_allocvec(&beginning.in_flight).expect("numbers and bytes have an encoding"));
+    *hasher.finalize().as_bytes()
+}
+
 /// Looks up earlier results for the rounds of one checker.
 pub(super) struct Shared<'e, 'f> {
     explored: &'e Mutex<Explored<'f>>,
     reach: Reach,
     /// The last global state that was asked about, and its hash.
-    hashed: Option<(Arc<Beginning>, Place)>,
-    /// The last round, and its question.
-    found: Option<(Arc<Round>, Question)>,
+    asked: Option<(Arc<Beginning>, Place)>,
+    /// The global state of the last round, which may be an equal one, and its hash.
+    found: Option<(Arc<Beginning>, Place)>,
 }
 
 impl<'e, 'f> Shared<'e, 'f> {
     pub(super) fn new(explored: &'e Mutex<Explored<'f>>) -> Self {
-        Self { explored, reach: Reach::default(), hashed: None, found: None }
+        Self { explored, reach: Reach::default(), asked: None, found: None }
     }
 
     fn lock(&self) -> MutexGuard<'e, Explored<'f>> {
@@ -92,23 +105,18 @@ impl<'e, 'f> Shared<'e, 'f> {
     }
 
     fn place(&mut self, beginning: &Arc<Beginning>) -> Place {
-        match &self.hashed {
-            Some((hashed, place)) if Arc::ptr_eq(hashed, beginning) => *place,
-            _ => {
-                let bytes = postcard::to_allocvec(&**beginning).expect("it is plain data");
-                let place = *blake3::hash(&bytes).as_bytes();
-                self.hashed = Some((Arc::clone(beginning), place));
-                place
-            }
+        let is_it = |(hashed, _): &&(Arc<Beginning>, Place)| Arc::ptr_eq(hashed, beginning);
+        if let Some((_, place)) = self.asked.iter().chain(&self.found).find(is_it) {
+            return *place;
         }
+        let place = place(beginning);
+        self.asked = Some((Arc::clone(beginning), place));
+        place
     }
 
-    /// The question about a round. A round that was looked up begins in an equal state, which need not be hashed again.
+    /// The question about a round.
     fn question(&mut self, round: &Round) -> Question {
-        match &self.found {
-            Some((found, question)) if std::ptr::eq(&raw const **found, round) => *question,
-            _ => (self.place(&round.beginning), self.reach),
-        }
+        (self.place(&round.beginning), round.reach)
     }
 }
 
@@ -126,7 +134,7 @@ impl Explorer for Shared<'_, '_> {
                 explored.counted.1 += 1;
             }
             drop(explored);
-            self.found = Some((Arc::clone(&known), question));
+            self.found = Some((Arc::clone(&known.beginning), question.0));
             return Ok(known);
         }
         explored.make_room();
@@ -140,7 +148,7 @@ impl Explorer for Shared<'_, '_> {
         let round = Arc::new(round?);
         explored.rounds.insert(question, Arc::clone(&round));
         drop(explored);
-        self.found = Some((Arc::clone(&round), question));
+        self.found = Some((Arc::clone(&round.beginning), question.0));
         Ok(round)
     }
 
@@ -191,5 +199,9 @@ impl Explorer for Shared<'_, '_> {
 
     fn scenario_of(&self, beginning: &Beginning) -> Scenario {
         self.lock().checker.scenario_of(beginning)
+    }
+
+    fn fresh(&self) -> FaultState {
+        self.lock().checker.fresh()
     }
 }

@@ -186,8 +186,10 @@ pub enum Part {
 /// The scenario in which checkers look ahead: nothing goes wrong but what goes wrong by itself. Where connections can break, a reset of
 /// each node is ahead, as for the checkers of a running cluster.
 fn ahead(scenario: &Scenario) -> Scenario {
-    let breaks = scenario.has_network(Network::Ordered) && scenario.faults.breaks_of_connections() > 0;
-    Scenario { faults: Faults { resets: u32::from(breaks), ..Faults::default() }, ..scenario.clone() }
+    Scenario {
+        faults: Faults { resets: u32::from(scenario.has_connections()), ..Faults::default() },
+        ..scenario.clone()
+    }
 }
 
 /// Checkers of nodes, one for each. Their results are kept for all runs.

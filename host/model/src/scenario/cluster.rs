@@ -132,6 +132,11 @@ impl Scenario {
         }
     }
 
+    /// Whether connections can break, so that nodes have ends of them.
+    pub fn has_connections(&self) -> bool {
+        self.has_network(Network::Ordered) && self.faults.breaks_of_connections() > 0
+    }
+
     /// A node whose messages come in order to this one; none if all messages to it can overtake each other.
     pub fn in_order_to(&self, to: NodeId) -> Option<NodeId> {
         (0..self.nodes).find(|from| self.network_of(*from, to) == Network::Ordered)

@@ -49,6 +49,11 @@ impl FaultState {
         Self { ends: vec![ConnectionEnd::default(); nodes].into(), ..Self::default() }
     }
 
+    /// The fault state of a node before its first event.
+    pub fn fresh(scenario: &Scenario) -> Self {
+        Self::new(if scenario.has_connections() { scenario.nodes as usize } else { 0 })
+    }
+
     /// Whether a node can be in this fault state, ignoring budgets, given a fresh one of the cluster, with ends of connections to the
     /// same number of nodes or to none.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
@@ -137,7 +142,7 @@ impl FaultState {
     }
 
     /// The words to be hashed for a fingerprint.
-    pub(crate) fn words(&self) -> Vec<u32> {
+    pub fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
         let counts = self.counts.iter().filter(|(fault, _)| fault.is_of_node());
         counts.map(|(_, count)| count).chain(ends).collect()

@@ -197,11 +197,11 @@ fn an_answer_of_many_elements_is_refused_for_its_cost() {
         let checkpoint = Checkpoint { number: 1, incarnation: 1, content: vec![], channels };
         let bytes = postcard::to_allocvec(&packet(Body::Answer { request: 1, checkpoint: Box::new(checkpoint) }));
         let mut bytes = bytes.expect("it has an encoding");
-        // The last three numbers are the length of `kept`, `forgotten` and `unaddressed`.
-        bytes.truncate(bytes.len() - 3);
+        // The last four bytes are the length of `kept`, `forgotten`, `unaddressed` and `is_open`.
+        bytes.truncate(bytes.len() - 4);
         bytes.extend(postcard::to_allocvec(&count).expect("it has an encoding"));
         bytes.extend([1, 0, 0].repeat(count));
-        bytes.extend([0, 0]);
+        bytes.extend([0, 0, 0]);
         bytes
     };
     let read = |plain: &[u8]| Differences::default().unpack(1, &[&[0], plain].concat()).map(|(packet, _)| packet);

@@ -257,7 +257,7 @@ fn happen(nodes: &mut [Node<'static, Option<Careful>>; 2], cause: Cause, now: Ti
         Cause::Local => node.elapse(now),
         Cause::Break => {
             // As after a message over the connection.
-            node.open.insert(1);
+            node.manager.open(1);
             node.disconnected(now, 1);
         }
         Cause::Request => return Some(node.request(now, &request).expect("it is taken")),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::NodeId;
-use host_model::scenario::Network;
+use host_model::scenario::{FaultState, Network};
 use host_model::toys::{Dice, Toy};
 
 use super::pair::{Pair, message};
@@ -69,7 +69,7 @@ fn a_snapshot_is_the_global_state_of_the_cluster() {
             deliver_packets(&mut pair);
         }
         let Some(Outcome::Complete(snapshot)) = pair.gathered.pop() else { continue };
-        let (beginning, is_partial) = beginning(&snapshot);
+        let (beginning, is_partial) = beginning(&snapshot, &FaultState::default());
         for (node, state) in (0..).zip(&beginning.states) {
             let words = pair.nodes[node as usize].moment.snapshot.words();
             assert_eq!(state.exported.0, [words[0] as u8, words[1] as u8], "seed {seed}");

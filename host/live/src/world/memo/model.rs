@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use host_model::contract::{Machine, NodeId};
 use host_model::lts::Trigger;
-use host_model::scenario::{FaultEvent, Network};
+use host_model::scenario::FaultEvent;
 
 use crate::gate::Happened;
 use crate::world::ends::{Breaking, ModelEnd, Notice};
@@ -71,9 +71,7 @@ impl Model for Mutex<Memory<'_>> {
     }
 
     fn has_connections(&self) -> bool {
-        let memory = lock(self);
-        let scenario = memory.stepper.lts().scenario();
-        scenario.network == Network::Ordered && scenario.faults.breaks_of_connections() > 0
+        lock(self).stepper.lts().scenario().has_connections()
     }
 
     fn end(&self, node: NodeId, peer: NodeId) -> ModelEnd {

@@ -1,16 +1,18 @@
 //! Checkers of nodes in systems whose results are known by hand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use host_model::contract::LocalKind;
-use host_model::lts::Stepper;
+use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory};
+use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Toy, ToyTrigger};
+use host_model::trace::{TraceEvent, start};
 use host_search::kernel::rules::Rules;
 
 use crate::checker::Limits;
-use crate::simulator::tests::{scenario, with_starts};
-use crate::simulator::{Conditions, Delays, End, Phase};
+use crate::simulator::tests::scenario;
+use crate::simulator::{Conditions, Counts, Delays, End, Phase};
 use crate::time::Range;
 use crate::world::{Checkers, Part, Profile, Ran, Runtime, Troubles};
 
@@ -34,19 +36,24 @@ impl Case {
 
     /// The runs with this many seeds, from 0 on.
     fn runs(&self, part: Part, seeds: u64) -> Vec<Ran> {
-        let Self { toy, scenario, conditions, script, mut profile } = self.clone();
+        self.runs_of(&Arc::new(self.toy.clone()), part, seeds)
+    }
+
+    /// The same with another machine.
+    fn runs_of(&self, factory: &dyn MachineFactory, part: Part, seeds: u64) -> Vec<Ran> {
+        let Self { scenario, conditions, script, mut profile, .. } = self.clone();
         profile.limits.breaks = scenario.faults.breaks > 0;
-        with_starts(&toy, &scenario, |factory, lts, starts| {
-            let stepper = Stepper::new(lts).expect("it is native");
-            let runtime = Runtime::new(stepper, factory, starts, conditions, Troubles::default());
-            let runtime = runtime.expect("the conditions make sense").scripted(&script).expect("so does the script");
-            let checkers = Checkers::new(factory, &scenario, profile).expect("it is native");
-            (0..seeds).map(|seed| runtime.run_watched(seed, &checkers, part).expect("it is native")).collect()
-        })
+        let lts = Lts::new(factory, scenario.clone()).expect("it is native");
+        let stepper = || Stepper::new(&lts).expect("it is native");
+        let starts = start::initial(&mut stepper()).expect("nothing is refused");
+        let runtime = Runtime::new(stepper(), factory, &starts, conditions, Troubles::default());
+        let runtime = runtime.expect("the conditions make sense").scripted(&script).expect("so does the script");
+        let checkers = Checkers::new(factory, &scenario, profile).expect("it is native");
+        (0..seeds).map(|seed| runtime.run_watched(seed, &checkers, part).expect("nothing is broken")).collect()
     }
 }
 
-/// Two messages of node 1 to node 0, of which the second one to arrive is fatal. They are in flight at the start, or each is sent by an
+/// Two messages of node 1 to node 0; the second one to arrive is fatal. They are in flight at the start, or each is sent by an
 /// internal step, which no filter takes.
 fn fatal(is_late: bool) -> Toy {
     let toy = match is_late {
@@ -281,4 +288,98 @@ fn who_looks_ahead_from_an_event_keeps_its_effects_from_leaving() {
         let counts = (watched.immediate, watched.foreseen, finished.counts.events);
         assert_eq!((finished.end == End::Violation, counts), (false, (1, 0, 1)));
     }
+}
+
+/// Node 0 takes the message of node 1, and then a step every 20 s. If node 1 is reset, the connection breaks, and the error violates the
+/// property. So each checker predicts that from each snapshot, although no message is in flight any more.
+#[test]
+fn the_error_of_a_peer_after_a_reset_is_predicted_long_after_the_last_message() {
+    let toy = Toy::new(2).in_flight(1, 0, 1).rule(0, 0, ToyTrigger::Message(1, 1), 1, &[]).of_kind(0, LocalKind::Timer);
+    let toy = (1..5).fold(toy, |toy, state| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]));
+    let toy = (1..6).fold(toy, |toy, state| toy.rule(0, state, ToyTrigger::Error(1), 9, &[]));
+    let toy = toy.forbid(&[Some(9), None]);
+    let conditions = Conditions { time: Duration::from_secs(150), ..slow_timers() };
+    let case = Case { scenario: scenario(2, Network::Ordered, 1), ..Case::new(toy, 2, conditions) };
+    for Ran { finished, watched, firsts, .. } in case.runs(Part::Observe, 10) {
+        assert_eq!((finished.end, finished.counts.local), (End::Quiet, 4));
+        assert!(watched.rounds >= 10 && watched.predicting == watched.rounds, "{watched:?}");
+        let steps = &firsts.violation.expect("each round predicts one").round.predictions[0].steps;
+        assert!(matches!(steps.last().map(|step| &step.event), Some(TraceEvent::TransportError { .. })), "{steps:?}");
+    }
+}
+
+/// The same where the second error is fatal, and node 1, which keeps its state, sends nothing after its reset: the connection is closed
+/// then, so that no further reset breaks it, and no checker predicts anything.
+#[test]
+fn no_error_is_predicted_over_a_connection_that_has_broken_and_is_not_in_use() {
+    let toy = Toy::new(2).in_flight(1, 0, 1).rule(0, 0, ToyTrigger::Message(1, 1), 1, &[]).of_kind(0, LocalKind::Timer);
+    let toy = toy.rule(1, 0, ToyTrigger::Local(1), 1, &[]).keep(1, 1, 1);
+    // Steps go from 1 to 2 and back before the first error, and from 3 to 4 and back after it.
+    let toy = [(1, 2), (2, 1), (3, 4), (4, 3)]
+        .iter()
+        .fold(toy, |toy, (from, to)| toy.rule(0, *from, ToyTrigger::Local(0), *to, &[]));
+    let toy = [(1, 3), (2, 4), (3, 9), (4, 9)]
+        .iter()
+        .fold(toy, |toy, (from, to)| toy.rule(0, *from, ToyTrigger::Error(1), *to, &[]));
+    let toy = toy.forbid(&[Some(9), None]);
+    let conditions = Conditions { time: Duration::from_secs(250), ..slow_timers() };
+    let script = vec![phase(100, &[]), Phase { resets: vec![1], ..phase(1, &[]) }];
+    let case = Case { scenario: scenario(2, Network::Ordered, 1), script, ..Case::new(toy, 2, conditions) };
+    for Ran { finished, watched, .. } in case.runs(Part::Observe, 10) {
+        assert_eq!((finished.end, finished.counts.resets), (End::Time, 1));
+        assert!(watched.rounds > 15 && watched.predicting == 0, "{watched:?}");
+    }
+}
+
+/// A toy without a handler for broken connections.
+struct Deaf(Arc<Toy>);
+
+impl MachineFactory for Deaf {
+    fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
+        self.0.machine()
+    }
+
+    fn hears_errors(&self) -> bool {
+        false
+    }
+}
+
+/// The second message is refused, and the connection breaks in its place, also if the protocol has no handler for that.
+#[test]
+fn a_connection_breaks_in_place_of_a_message_whether_the_protocol_hears_of_it_or_not() {
+    let in_order = scenario(2, Network::Ordered, 0);
+    let may_break = Scenario { faults: Faults { breaks: 1, ..Faults::default() }, ..in_order };
+    let case = Case { scenario: may_break, ..Case::new(fatal(false), 2, quick()) };
+    let deaf = Deaf(Arc::new(fatal(false)));
+    for Ran { finished, watched, .. } in case.runs_of(&deaf, Part::Steer, 20) {
+        assert!(finished.end != End::Violation && watched.has_prevented(), "{watched:?}");
+        let counts = (finished.counts.delivered, finished.counts.events);
+        assert_eq!(counts, (1, 3), "the message, the break and its notice");
+    }
+}
+
+/// Node 1 sends node 0 a fatal message, and is reset while it is on its way: the notice of the break is behind the message. Node 0, whose
+/// end of the connection is not in use, refuses the message and takes the notice in its place.
+#[test]
+fn a_notice_takes_the_place_of_a_message_before_it_that_the_node_refuses() {
+    let toy = Toy::new(2)
+        .rule(1, 0, ToyTrigger::Local(0), 1, &[(0, 1)])
+        .keep(1, 1, 1)
+        .rule(0, 0, ToyTrigger::Message(1, 1), 1, &[])
+        .rule(0, 0, ToyTrigger::Error(1), 2, &[])
+        .forbid(&[Some(1), None]);
+    let faults = Faults { resets: 1, breaks: 1, ..Faults::default() };
+    let scenario = Scenario { faults, ..scenario(2, Network::Ordered, 1) };
+    let delays = Delays { internal: Range::milliseconds(1_000, 1_000), ..Conditions::default().delays };
+    let latency = Range::milliseconds(5_000, 5_000);
+    let conditions = Conditions { latency, delays, time: Duration::from_secs(60), ..Conditions::default() };
+    let script = vec![phase(2, &[]), Phase { resets: vec![1], ..phase(1, &[]) }];
+    let case = blind(Case { scenario, script, ..Case::new(toy, 2, conditions) });
+    for Ran { finished, watched, .. } in case.runs(Part::Steer, 10) {
+        let Counts { delivered, resets, events, .. } = finished.counts;
+        assert_eq!((watched.immediate, delivered, resets, events), (1, 0, 1, 3), "the step, the reset and the notice");
+        assert!(finished.end != End::Violation && finished.at.since_start() >= Duration::from_secs(6));
+    }
+    let control = case.runs(Part::Control, 10);
+    assert!(control.iter().all(|ran| ran.finished.end == End::Violation));
 }
