@@ -25,5 +25,5 @@ pub(crate) fn answer(ctx: &mut Context<Message>, state: &mut State, number: u64,
 /// Whether a client knows by this outcome what its operation did: not of a write that its session refuses, since it may have happened
 /// before.
 fn is_result(outcome: &Outcome) -> bool {
-    !matches!(outcome, Outcome::Opened(_) | Outcome::NoSession(_) | Outcome::Late(_))
+    !matches!(outcome, Outcome::Opened(_) | Outcome::NoSession(_) | Outcome::Late(_) | Outcome::Members(_))
 }

@@ -1,28 +1,44 @@
 //! Requests, and histories of them.
 
-use guest_sdk::{Context, LocalEvent, LocalEvents, Request, Response};
+use guest_sdk::{Context, LocalEvent, LocalEvents, Place, Request, Response};
 
 use crate::answers::answer;
 use crate::pieces::size;
 use crate::{
     Bug, Command, Condition, Disk, Entry, Local, Message, Once, Operation, Outcome, RaftKv, Range, Read, Role,
-    SessionId, State, Write, http, reads, replication,
+    SessionId, State, Write, http, members, reads, replication,
 };
 
-/// The event that a request becomes, at a leader.
+/// The event of a request that is about keys.
 pub(crate) fn accept(
     protocol: &RaftKv,
     state: &State,
     number: u64,
     request: Request,
-) -> Result<LocalEvent<Local>, Response> {
+) -> Result<(&'static str, Local), Response> {
     let (name, operation) = http::operation(protocol, request)?;
     if operation.has_value() && is_full(protocol, state, operation.size()) {
         return Err(Response::new(507).body("the store is full: delete what it is not for, or raise `room`\n"));
     }
+    Ok((name, Local::Request { number, operation }))
+}
+
+/// The event at a leader; other nodes send the client there if they know it.
+pub(crate) fn direct(
+    place: Place,
+    state: &State,
+    name: &'static str,
+    event: Local,
+) -> Result<LocalEvent<Local>, Response> {
     match &state.role {
-        Role::Leader { .. } => Ok(LocalEvent::application(name, Local::Request { number, operation })),
+        Role::Leader { .. } if members::leaves(place.me, state) && matches!(event, Local::Request { .. }) => {
+            Err(Response::new(503).body("the leader leaves the cluster; try again\n"))
+        }
+        Role::Leader { .. } => Ok(LocalEvent::application(name, event)),
         Role::Follower { leader: Some(leader) } => Err(Response::ask(*leader)),
+        _ if !members::may_stand(place.me, &state.disk) => {
+            Err(Response::new(503).body("this node is no member of the cluster, and hears none: ask another node\n"))
+        }
         _ => Err(Response::new(503).body("there is no leader now; try again\n")),
     }
 }
@@ -36,7 +52,7 @@ fn is_full(protocol: &RaftKv, state: &State, more: usize) -> bool {
 
 /// Lists what clients can ask in a search: of a leader, one after the other, about one key.
 pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Local>) {
-    let is_leader = matches!(state.role, Role::Leader { .. });
+    let is_leader = matches!(state.role, Role::Leader { .. }) && !members::leaves(events.me(), state);
     let (disk, number) = (&state.disk, state.disk.asked);
     if let Some(history) = disk.history.as_ref().filter(|history| history.is_pending()) {
         let last = history.operations().last().map(|last| last.call().clone());
@@ -125,7 +141,7 @@ pub(crate) fn request(
         // Its client repeats a write in a search.
         return ctx.send(leader, Message::Repeated { number, operation });
     }
-    if !matches!(state.role, Role::Leader { .. }) {
+    if !matches!(state.role, Role::Leader { .. }) || members::leaves(ctx.me(), state) {
         // It did lead when the request came.
         ctx.answer(number, Response::new(503).body("there is another leader now; try again\n"));
         return;
@@ -147,7 +163,7 @@ pub(crate) fn request(
 
 /// A leader takes a command into its log.
 pub(crate) fn enter(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, command: Command) {
-    if !matches!(state.role, Role::Leader { .. }) {
+    if !matches!(state.role, Role::Leader { .. }) || members::leaves(ctx.me(), state) {
         return;
     }
     let Command { node, number, operation } = command;

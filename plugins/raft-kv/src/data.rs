@@ -7,9 +7,11 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use crate::{Client, Disk, History, Index, Item, Log, Store, Term};
+use crate::{Client, Disk, History, Index, Item, Log, Revision, Session, SessionId, Store, Term};
 
-/// The first number of a data file of this version. Earlier versions begin with the term, which elections never count that far.
+/// The first number of a data file of this version and of the one before. The first version begins with the term, which elections never
+/// count that far.
+const VERSION_3: Term = Term::MAX - 1;
 const VERSION_2: Term = Term::MAX;
 
 /// The durable state in a data file.
@@ -25,6 +27,35 @@ struct First {
     store: BTreeMap<String, ByteBuf>,
     asked: u64,
     history: Option<History>,
+}
+
+/// The second version: all nodes were members.
+#[derive(Deserialize)]
+struct Second {
+    term: Term,
+    voted_for: Option<NodeId>,
+    log: Log,
+    commit: Index,
+    store: SecondStore,
+    asked: u64,
+    history: Option<History>,
+    client: Client,
+}
+
+#[derive(Deserialize)]
+struct SecondStore {
+    items: BTreeMap<String, Item>,
+    revision: Revision,
+    sessions: BTreeMap<SessionId, Session>,
+}
+
+impl Second {
+    fn disk(self) -> Disk {
+        let Self { term, voted_for, log, commit, store, asked, history, client } = self;
+        let SecondStore { items, revision, sessions } = store;
+        let store = Store { items, revision, sessions, members: None };
+        Disk { term, voted_for, log, commit, store, asked, history, client }
+    }
 }
 
 impl First {
@@ -47,7 +78,7 @@ impl First {
 
 impl Serialize for Kept {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        (VERSION_2, &self.0).serialize(serializer)
+        (VERSION_3, &self.0).serialize(serializer)
     }
 }
 
@@ -70,7 +101,8 @@ impl<'de> Visitor<'de> for Versions {
         let missing = || A::Error::custom("a durable state has two parts");
         let first: Term = parts.next_element()?.ok_or_else(missing)?;
         match first {
-            VERSION_2 => parts.next_element()?.map(Kept).ok_or_else(missing),
+            VERSION_3 => parts.next_element()?.map(Kept).ok_or_else(missing),
+            VERSION_2 => parts.next_element()?.map(|rest: Second| Kept(rest.disk())).ok_or_else(missing),
             term => parts.next_element()?.map(|rest: First| Kept(rest.disk(term))).ok_or_else(missing),
         }
     }
@@ -143,5 +175,37 @@ mod tests {
             assert_eq!(again, disk);
             assert!(postcard::from_bytes::<Kept>(&bytes[..bytes.len() - 1]).is_err());
         }
+    }
+
+    /// The durable state of the second version.
+    #[derive(Serialize)]
+    struct SecondEarlier {
+        term: Term,
+        voted_for: Option<NodeId>,
+        log: Log,
+        commit: Index,
+        store: (BTreeMap<String, Item>, Revision, BTreeMap<SessionId, Session>),
+        asked: u64,
+        history: Option<History>,
+        client: Client,
+    }
+
+    #[test]
+    fn data_of_the_second_version_is_read() {
+        let items = BTreeMap::from([("color".to_owned(), Item { revision: 4, value: b"blue".to_vec() })]);
+        let sessions = BTreeMap::from([(2, Session { used: 3, serial: 1, outcome: None })]);
+        let store = (items.clone(), 5, sessions.clone());
+        let (history, client) = (None, Client { session: Some(2), repeated: 1 });
+        let earlier =
+            SecondEarlier { term: 7, voted_for: Some(1), log: log(), commit: 2, store, asked: 3, history, client };
+        let bytes = postcard::to_allocvec(&(VERSION_2, earlier)).expect("it has an encoding");
+        let Kept(disk) = postcard::from_bytes(&bytes).expect("it is read");
+        assert_eq!((disk.term, disk.voted_for, disk.commit, disk.asked, &disk.log), (7, Some(1), 2, 3, &log()));
+        assert_eq!(disk.store, Store { items, revision: 5, sessions, members: None });
+        assert_eq!(disk.client, Client { session: Some(2), repeated: 1 });
+        let bytes = postcard::to_allocvec(&Kept(disk.clone())).expect("it has an encoding");
+        let Kept(again) = postcard::from_bytes(&bytes).expect("it is read");
+        assert_eq!(again, disk);
+        assert!(postcard::from_bytes::<Kept>(&bytes[..bytes.len() - 1]).is_err());
     }
 }

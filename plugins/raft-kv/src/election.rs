@@ -11,14 +11,21 @@ use guest_sdk::{Context, NodeId};
 
 use crate::reads::{self, Reads};
 use crate::replication::{self, Progress};
-use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, others, tell};
+use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, members, tell};
 
 /// No leader was heard of for too long: the node asks whether it would be elected.
 pub(crate) fn ask(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     state.role = Role::Asking { votes: BTreeSet::from([ctx.me()]) };
     let last = state.disk.log.last();
-    others(ctx).for_each(|node| tell(ctx, state, node, Raft::AskVote(last)));
+    ask_all(protocol, ctx, state, &Raft::AskVote(last));
     stand_if_it_would_win(protocol, ctx, state);
+}
+
+/// Asks all whose votes count.
+fn ask_all(protocol: &RaftKv, ctx: &mut Context<Message>, state: &State, what: &Raft) {
+    for node in members::electors(protocol, ctx, &state.disk) {
+        tell(ctx, state, node, what.clone());
+    }
 }
 
 /// A node asks whether this one would vote for it in the term after its own: not while a leader is heard.
@@ -43,7 +50,7 @@ pub(crate) fn would_vote(protocol: &RaftKv, ctx: &mut Context<Message>, state: &
 }
 
 fn stand_if_it_would_win(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
-    if matches!(&state.role, Role::Asking { votes } if votes.len() >= ctx.majority()) {
+    if matches!(&state.role, Role::Asking { votes } if members::elect(protocol, ctx, &state.disk, votes)) {
         stand(protocol, ctx, state);
     }
 }
@@ -51,15 +58,23 @@ fn stand_if_it_would_win(protocol: &RaftKv, ctx: &mut Context<Message>, state: &
 /// A leader counts the nodes that it has heard since the last check, and gives up if they are no majority together with itself.
 pub(crate) fn check(ctx: &mut Context<Message>, state: &mut State) {
     let Role::Leader { heard, .. } = &mut state.role else { return };
-    let count = std::mem::take(heard).len() + 1;
-    if count < ctx.majority() {
-        let (term, nodes) = (state.disk.term, ctx.nodes());
+    let mut heard = std::mem::take(heard);
+    heard.insert(ctx.me());
+    if !members::have_majority(ctx, &state.disk, &heard) {
+        let (term, nodes) = (state.disk.term, members::all(ctx, &state.disk).len());
+        let count = members::count(ctx, &state.disk, &heard);
         ctx.log(format_args!(
             "steps down as leader of term {term}: it hears {count} of {nodes} nodes, itself included"
         ));
-        reads::give_up(ctx, state);
-        state.role = Role::Follower { leader: None };
+        leave(ctx, state);
     }
+}
+
+/// A leader follows no node from now on, and tells its clients what has not happened.
+pub(crate) fn leave(ctx: &mut Context<Message>, state: &mut State) {
+    reads::give_up(ctx, state);
+    members::give_up(ctx, state);
+    state.role = Role::Follower { leader: None };
 }
 
 /// The node stands for election in the next term.
@@ -68,7 +83,7 @@ pub(crate) fn stand(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
     state.disk.voted_for = Some(ctx.me());
     state.role = Role::Candidate { votes: BTreeSet::from([ctx.me()]) };
     let last = state.disk.log.last();
-    others(ctx).for_each(|node| tell(ctx, state, node, Raft::RequestVote(last)));
+    ask_all(protocol, ctx, state, &Raft::RequestVote(last));
     lead_if_elected(protocol, ctx, state);
 }
 
@@ -77,11 +92,10 @@ pub(crate) fn observe_term(ctx: &mut Context<Message>, state: &mut State, term: 
     if term > state.disk.term {
         if matches!(state.role, Role::Leader { .. }) {
             ctx.log(format_args!("leads no more: there is term {term}"));
-            reads::give_up(ctx, state);
         }
+        leave(ctx, state);
         state.disk.term = term;
         state.disk.voted_for = None;
-        state.role = Role::Follower { leader: None };
     }
 }
 
@@ -116,11 +130,13 @@ pub(crate) fn vote(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
 
 fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let Role::Candidate { votes } = &state.role else { return };
-    if votes.len() >= ctx.majority() {
+    if members::elect(protocol, ctx, &state.disk, votes) {
         ctx.log(format_args!("leads in term {}", state.disk.term));
         let last = state.disk.log.last().index;
-        let followers = others(ctx).map(|node| (node, Progress::unknown(last))).collect();
-        state.role = Role::Leader { followers, heard: BTreeSet::new(), snapshot: None, reads: Reads::default() };
+        let followers = members::followers(ctx, &state.disk).into_iter();
+        let followers = followers.map(|node| (node, Progress::unknown(last))).collect();
+        let (heard, reads) = (BTreeSet::new(), Reads::default());
+        state.role = Role::Leader { followers, heard, snapshot: None, reads, joining: None };
         // Only entries of this term are counted: those of earlier leaders are committed with this one.
         replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
     }

@@ -1,10 +1,10 @@
 //! Requests and answers in the terms of HTTP.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use guest_sdk::{Request, Response};
+use guest_sdk::{NodeId, Request, Response};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 
@@ -200,6 +200,11 @@ struct ShownRevision {
 }
 
 #[derive(Serialize)]
+struct ShownMembers {
+    members: BTreeSet<NodeId>,
+}
+
+#[derive(Serialize)]
 struct ShownSession {
     session: SessionId,
 }
@@ -223,6 +228,7 @@ pub(crate) fn response(outcome: Outcome) -> Response {
         Outcome::Done => Response::new(204),
         Outcome::Written(revision) => json(200, &ShownRevision { revision: Some(revision) }),
         Outcome::Unmet(revision) => json(412, &ShownRevision { revision }),
+        Outcome::Members(members) => json(200, &ShownMembers { members: members.nodes }),
         Outcome::Opened(session) => json(201, &ShownSession { session }),
         Outcome::NoSession(session) => Response::new(410).body(format!(
             "there is no session {session} any more: this attempt did nothing, an earlier one may have happened; read what is there, and \

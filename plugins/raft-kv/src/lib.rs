@@ -8,6 +8,7 @@
 //! | `store` | keys with values, and operations on them |
 //! | `log` | the replicated log behind a snapshot |
 //! | `election` | votes, and leaders that step down |
+//! | `members` | the nodes that count, and their changes |
 //! | `pieces` | logs and stores in messages of bounded length |
 //! | `replication` | the leader's log becomes that of the others |
 //! | `sessions` | writes that clients repeat |
@@ -15,15 +16,18 @@
 //! | `clients` | requests, and histories of them |
 //! | `answers` | answers to clients once an operation is done |
 //! | `http` | requests and answers in the terms of HTTP |
+//! | `changes` | changes of the members, by requests of clients |
 //! | `data` | the durable state in data files, of this version and earlier ones |
 //! | `spec` | what must hold |
 
 mod answers;
+mod changes;
 mod clients;
 mod data;
 mod election;
 mod http;
 mod log;
+mod members;
 mod pieces;
 mod reads;
 mod replication;
@@ -46,6 +50,7 @@ use pieces::Piece;
 
 pub use data::Kept;
 pub use log::{Command, Entry, Index, Log, Mark, Term};
+pub use members::{Change, Joining, Members};
 pub use pieces::{Incoming, Snapshot};
 pub use reads::{Read, Reads};
 pub use replication::Progress;
@@ -89,6 +94,12 @@ pub struct RaftKv {
     sessions: u32,
     /// How often each client repeats a write in a search.
     repeats: u64,
+    /// The number of nodes that are members at first; 0: all nodes are, for good.
+    members: u32,
+    /// The number of nodes that stand for election; 0: all do.
+    candidates: NodeId,
+    /// The number of changes of the members in a search.
+    changes: u32,
     bug: Bug,
 }
 
@@ -112,6 +123,14 @@ enum Bug {
     ForgetSessions,
     /// A node votes for any candidate, even if the log of the candidate is behind its own.
     NoLogCheck,
+    /// A leader changes the members before it has committed an entry of its term.
+    ChangeEarly,
+    /// A leader changes the members before the last change is committed.
+    ChangeTwice,
+    /// A node asks all nodes for their votes, and counts those of nodes that are no members.
+    CountStrangers,
+    /// A node that is behind gets a store with the first members.
+    ForgetMembers,
 }
 
 /// A message between nodes.
@@ -199,6 +218,13 @@ pub enum Local {
         /// The operation.
         operation: Operation,
     },
+    /// A client asks for a change of the members.
+    Change {
+        /// The number of the request.
+        number: u64,
+        /// The change.
+        change: Change,
+    },
 }
 
 /// The role of a node in its term.
@@ -216,14 +242,16 @@ pub enum Role {
     },
     /// Takes requests and replicates them.
     Leader {
-        /// All other nodes.
+        /// The nodes that get the log: all others, or the other members, and those that become or have been one.
         followers: BTreeMap<NodeId, Progress>,
         /// The nodes heard from since the last check, if there are checks.
         heard: BTreeSet<NodeId>,
         /// The store as it is sent in pieces, while some node takes them.
-        snapshot: Option<Snapshot>,
+        snapshot: Option<Box<Snapshot>>,
         /// The reads that need no entry in the log.
         reads: Reads,
+        /// The node that is about to become a member.
+        joining: Option<Joining>,
     },
     /// Wants to stand for election, and asks whether it would win.
     Asking {
@@ -301,6 +329,10 @@ impl Protocol for RaftKv {
             ("compare-early", Bug::CompareEarly),
             ("repeat-early", Bug::RepeatEarly),
             ("forget-sessions", Bug::ForgetSessions),
+            ("change-early", Bug::ChangeEarly),
+            ("change-twice", Bug::ChangeTwice),
+            ("count-strangers", Bug::CountStrangers),
+            ("forget-members", Bug::ForgetMembers),
         ];
         Ok(Self {
             terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
@@ -328,12 +360,15 @@ impl Protocol for RaftKv {
             revisions: parameters.get("revisions", false, "whether writes count as revisions, for conditions")?,
             sessions: parameters.get("sessions", 0, "how many sessions of clients there are at most; 0: none")?,
             repeats: parameters.get("repeats", 0, "how often each client repeats a write in a search")?,
+            members: parameters.get("members", 0, "how many nodes are members at first; 0: all, for good")?,
+            candidates: parameters.get("candidates", 0, "how many nodes stand for election in a search; 0: all")?,
+            changes: parameters.get("changes", 0, "how many changes of the members there are in a search")?,
             bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
         })
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<Kept>) -> State {
-        let disk = durable.map(|Kept(disk)| disk).unwrap_or_else(|| Disk {
+        let mut disk = durable.map(|Kept(disk)| disk).unwrap_or_else(|| Disk {
             term: 0,
             voted_for: None,
             log: Log::default(),
@@ -343,6 +378,9 @@ impl Protocol for RaftKv {
             history: self.records.then(|| History::new(ctx.me() as ClientId)),
             client: Client::default(),
         });
+        if self.members > 0 && disk.store.members.is_none() {
+            disk.store.members = Some(Members::first(self.members, ctx.nodes()));
+        }
         State { disk, role: Role::Follower { leader: None }, incoming: None }
     }
 
@@ -358,13 +396,19 @@ impl Protocol for RaftKv {
                 }
             }
         }
+        changes::settle(self, ctx, state);
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
         let is_leader = matches!(state.role, Role::Leader { .. });
         // A node asks again whether it would be elected only where messages may be lost: else a search has no end.
         let waits = matches!(state.role, Role::Asking { .. }) && !self.heartbeats;
-        if !is_leader && !waits && (self.terms == 0 || state.disk.term < self.terms) {
+        let may_stand = members::may_stand(events.me(), &state.disk);
+        // A node that is no member only forgets its leader, which matters where messages may be lost.
+        let forgets = !may_stand && self.heartbeats && matches!(state.role, Role::Follower { leader: Some(_) });
+        let has_term = self.terms == 0 || state.disk.term < self.terms;
+        let stands = self.candidates == 0 || events.me() < self.candidates;
+        if forgets || may_stand && stands && !is_leader && !waits && has_term {
             events.timer("timeout", Local::Timeout);
         }
         if is_leader && self.heartbeats {
@@ -374,16 +418,25 @@ impl Protocol for RaftKv {
             events.timer("check", Local::Check);
         }
         clients::list(self, state, events);
+        changes::list(self, state, events);
     }
 
     fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
         match event {
+            Local::Timeout if !members::may_stand(ctx.me(), &state.disk) => {
+                state.role = Role::Follower { leader: None }
+            }
             Local::Timeout if self.pre_vote => election::ask(self, ctx, state),
             Local::Timeout => election::stand(self, ctx, state),
-            Local::Heartbeat => replication::repeat(self, ctx, state),
+            Local::Heartbeat => {
+                changes::wait(ctx, state);
+                replication::repeat(self, ctx, state);
+            }
             Local::Check => election::check(ctx, state),
             Local::Request { number, operation } => clients::request(self, ctx, state, (number, operation)),
+            Local::Change { number, change } => changes::change(self, ctx, state, (number, change)),
         }
+        changes::settle(self, ctx, state);
     }
 
     fn persist(&self, state: &State) -> Option<Kept> {
@@ -405,12 +458,22 @@ impl Protocol for RaftKv {
             Local::Heartbeat => milliseconds(50, 50),
             // By then a node that does not hear the leader has stood for election.
             Local::Check => milliseconds(300, 300),
-            Local::Request { .. } => None,
+            Local::Request { .. } | Local::Change { .. } => None,
         }
     }
 
-    fn request(&self, _: Place, state: &State, number: u64, request: Request) -> Result<LocalEvent<Local>, Response> {
-        clients::accept(self, state, number, request)
+    fn request(
+        &self,
+        place: Place,
+        state: &State,
+        number: u64,
+        request: Request,
+    ) -> Result<LocalEvent<Local>, Response> {
+        let (name, event) = match changes::accept(self, place, state, number, &request) {
+            Some(accepted) => accepted?,
+            None => clients::accept(self, state, number, request)?,
+        };
+        clients::direct(place, state, name, event)
     }
 
     fn properties(claims: &mut Properties<Self>) {
@@ -428,6 +491,9 @@ impl RaftKv {
         {
             heard.insert(from);
         }
+        if is_current {
+            members::heard(state, from);
+        }
         match what {
             Raft::RequestVote(last) => election::request_vote(self, ctx, state, (from, term), last),
             Raft::Vote(true) if is_current => election::vote(self, ctx, state, from),
@@ -441,7 +507,10 @@ impl RaftKv {
             Raft::Install { last, number, store, is_last } => {
                 replication::install(ctx, state, from, Piece { last, number, store, is_last });
             }
-            Raft::Matched(index) if is_current => replication::matched(self, ctx, state, from, index),
+            Raft::Matched(index) if is_current => {
+                replication::matched(self, ctx, state, from, index);
+                changes::matched(self, ctx, state, from);
+            }
             Raft::Missing(index) if is_current => replication::missing(self, ctx, state, from, index),
             Raft::Took { last, count } if is_current => replication::took(self, ctx, state, from, (last, count)),
             Raft::AskVote(last) => election::asked(self, ctx, state, (from, term), last),

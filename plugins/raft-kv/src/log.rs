@@ -3,7 +3,7 @@
 use guest_sdk::NodeId;
 use serde::{Deserialize, Serialize};
 
-use crate::Operation;
+use crate::{Members, Operation};
 
 /// The number of an election. Terms begin at 1; 0 is before all of them.
 pub type Term = u32;
@@ -80,6 +80,14 @@ impl Log {
     /// The entries behind a place that is in the log.
     pub fn after(&self, index: Index) -> &[Entry] {
         self.entries.get((index - self.base.index) as usize..).unwrap_or_default()
+    }
+
+    /// The members by the last entry that changes them, of the entries behind a place that is in the log.
+    pub(crate) fn members_after(&self, index: Index) -> Option<&Members> {
+        self.after(index).iter().rev().find_map(|entry| match &entry.command.as_ref()?.operation {
+            Operation::Configure(members) => Some(members),
+            _ => None,
+        })
     }
 
     pub(crate) fn push(&mut self, entry: Entry) {

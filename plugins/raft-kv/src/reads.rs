@@ -10,7 +10,7 @@ use guest_sdk::{Context, NodeId, Response};
 use serde::{Deserialize, Serialize};
 
 use crate::answers::answer;
-use crate::{Bug, Message, Operation, Raft, RaftKv, Role, State, others, tell};
+use crate::{Bug, Message, Operation, Raft, RaftKv, Role, State, members, tell};
 
 /// The reads that a leader has not answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -60,7 +60,8 @@ pub(crate) fn begin(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
 pub(crate) fn ask(ctx: &mut Context<Message>, state: &State) {
     let Role::Leader { reads, .. } = &state.role else { return };
     if !reads.asked.is_empty() {
-        let missing = others(ctx).filter(|node| !reads.confirmed.contains(node));
+        let missing = members::other_members(ctx, &state.disk).into_iter();
+        let missing = missing.filter(|node| !reads.confirmed.contains(node));
         missing.for_each(|node| tell(ctx, state, node, Raft::Confirm(reads.round)));
     }
 }
@@ -77,7 +78,7 @@ pub(crate) fn confirmed(protocol: &RaftKv, ctx: &mut Context<Message>, state: &m
 /// Answers the reads of the round under way once a majority has confirmed it, and begins the next one.
 fn answer_confirmed(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let Role::Leader { reads, .. } = &mut state.role else { return };
-    if reads.confirmed.len() < ctx.majority() {
+    if !members::have_majority(ctx, &state.disk, &reads.confirmed) {
         return;
     }
     reads.confirmed.clear();

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::pieces::{self, Incoming, Piece, Snapshot};
 use crate::{
-    Bug, Command, Entry, Index, Log, Mark, Message, Operation, Raft, RaftKv, Role, State, answers, others, reads, tell,
+    Bug, Command, Entry, Index, Log, Mark, Members, Message, Operation, Raft, RaftKv, Role, State, answers, members,
+    reads, tell,
 };
 
 /// Heartbeats without an answer until entries are sent again, with batches.
@@ -108,7 +109,7 @@ fn follow(ctx: &mut Context<Message>, state: &mut State, leader: NodeId) -> bool
 
 pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
     let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
-    let progress = followers.get_mut(&from).expect("followers are all other nodes");
+    let Some(progress) = followers.get_mut(&from) else { return };
     progress.matched = progress.matched.max(index);
     progress.next = progress.next.max(index + 1);
     let unanswered = progress.unanswered.len();
@@ -133,7 +134,7 @@ pub(crate) fn matched(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut
 /// A node lacks what comes before the entries that it was sent.
 pub(crate) fn missing(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId, index: Index) {
     let Role::Leader { followers, .. } = &mut state.role else { return };
-    let progress = followers.get_mut(&from).expect("followers are all other nodes");
+    let Some(progress) = followers.get_mut(&from) else { return };
     // An answer to an older message, for which another answer has arrived meanwhile, has no news.
     if index + 1 < progress.next && progress.matched <= index {
         progress.next = index + 1;
@@ -152,13 +153,13 @@ pub(crate) fn took(
 ) {
     let disk = &state.disk;
     let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
-    let progress = followers.get_mut(&from).expect("followers are all other nodes");
+    let Some(progress) = followers.get_mut(&from) else { return };
     if disk.log.mark(progress.next - 1).is_some() {
         return;
     }
     let snapshot = snapshot.take_if(|known| disk.log.mark(known.last.index).is_some());
     let is_new = snapshot.is_none();
-    let mut known = snapshot.unwrap_or_else(|| Snapshot::new(disk.committed(), &disk.store));
+    let mut known = snapshot.unwrap_or_else(|| Box::new(Snapshot::new(disk.committed(), &disk.store)));
     let taken = if known.last == last { count } else { 0 };
     // Each piece has one answer that leads to the next piece, even if messages are duplicated.
     let is_answered = !is_new && known.last == last && taken == progress.taken;
@@ -169,7 +170,9 @@ pub(crate) fn took(
     }
     *snapshot = Some(known);
     if !is_answered {
-        followers.get_mut(&from).expect("followers are all other nodes").taken = taken;
+        if let Some(progress) = followers.get_mut(&from) {
+            progress.taken = taken;
+        }
         send(protocol, ctx, state, from);
     }
 }
@@ -180,7 +183,7 @@ pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut 
     if let Role::Leader { snapshot, .. } = &mut state.role {
         snapshot.take_if(|snapshot| !snapshot.grow_old());
     }
-    for node in others(ctx) {
+    for node in followers(state) {
         match waits_longer(state, node) {
             true => keep_alive(ctx, state, node),
             false => send(protocol, ctx, state, node),
@@ -189,10 +192,18 @@ pub(crate) fn repeat(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut 
     reads::ask(ctx, state);
 }
 
+/// The nodes that get the log of this leader.
+fn followers(state: &State) -> Vec<NodeId> {
+    match &state.role {
+        Role::Leader { followers, .. } => followers.keys().copied().collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// Counts a heartbeat without an answer of a node that owes one; returns whether the leader waits for it.
 fn waits_longer(state: &mut State, node: NodeId) -> bool {
     let Role::Leader { followers, .. } = &mut state.role else { return false };
-    let progress = followers.get_mut(&node).expect("followers are all other nodes");
+    let Some(progress) = followers.get_mut(&node) else { return false };
     if progress.unanswered.is_empty() {
         return false;
     }
@@ -214,7 +225,7 @@ fn keep_alive(ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
 
 /// Sends every other node what it lacks as far as the leader knows, and what is committed; with batches, only what it was not sent.
 fn send_news(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
-    for node in others(ctx) {
+    for node in followers(state) {
         if !protocol.batches {
             send(protocol, ctx, state, node);
             continue;
@@ -243,7 +254,7 @@ fn send_batches(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State
     while unanswered(state, to) < protocol.pipeline.max(1) {
         let disk = &state.disk;
         let Role::Leader { followers, .. } = &mut state.role else { break };
-        let progress = followers.get_mut(&to).expect("followers are all other nodes");
+        let Some(progress) = followers.get_mut(&to) else { break };
         progress.sent = progress.sent.max(progress.next - 1);
         if progress.sent >= disk.log.last().index {
             break;
@@ -272,10 +283,11 @@ pub(crate) fn confirm(ctx: &mut Context<Message>, state: &mut State, leader: Nod
     }
 }
 
-fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
+/// Sends a node the entries that it lacks as far as the leader knows, or the store.
+pub(crate) fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: NodeId) {
     let disk = &state.disk;
     let Role::Leader { followers, snapshot, .. } = &mut state.role else { return };
-    let progress = followers.get_mut(&to).expect("followers are all other nodes");
+    let Some(progress) = followers.get_mut(&to) else { return };
     let what = match disk.log.mark(progress.next - 1) {
         Some(prev) => {
             let entries = pieces::batch(disk.log.after(prev.index), protocol.piece);
@@ -291,6 +303,11 @@ fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: No
                 && protocol.bug == Bug::ForgetSessions
             {
                 store.sessions.clear();
+            }
+            if let Raft::Install { store, .. } = &mut piece
+                && protocol.bug == Bug::ForgetMembers
+            {
+                store.members = Some(Members::first(protocol.members, ctx.nodes()));
             }
             // The entries behind a store in pieces are sent after its last piece.
             let is_whole = !protocol.batches && matches!(piece, Raft::Install { number: 0, is_last: true, .. });
@@ -311,10 +328,15 @@ fn send(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, to: No
 /// that does not have it (figure 8 of the Raft paper). The entries before it are committed with it.
 fn advance_commit(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let Role::Leader { followers, .. } = &state.role else { return };
-    let mut matched: Vec<Index> = followers.values().map(|progress| progress.matched).collect();
-    matched.push(state.disk.log.last().index);
+    let last = state.disk.log.last().index;
+    let matched = |node: NodeId| match node == ctx.me() {
+        true => last,
+        false => followers.get(&node).map_or(0, |progress| progress.matched),
+    };
+    let mut matched: Vec<Index> = members::all(ctx, &state.disk).into_iter().map(matched).collect();
     matched.sort_unstable_by(|one, other| other.cmp(one));
-    let index = matched[ctx.majority() - 1];
+    // As many have this one or more as make a majority.
+    let index = matched[matched.len() / 2];
     let is_of_this_term = state.disk.log.mark(index).is_some_and(|mark| mark.term == state.disk.term);
     if index > state.disk.commit && is_of_this_term {
         commit_up_to(protocol, ctx, state, index);

@@ -1,13 +1,14 @@
 //! The properties, over views of the nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use guest_sdk::linearizability::{ClientId, History as Histories};
 use guest_sdk::{EncodedList, NodeId, Properties};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Entry, Index, Item, Mark, Operation, Outcome, RaftKv, Revision, Role, Sequential, Session, SessionId, State, Term,
+    Entry, Index, Item, Mark, Members, Operation, Outcome, RaftKv, Revision, Role, Sequential, Session, SessionId,
+    State, Term,
 };
 
 /// The committed part of a node's state, without anything else, so that there are few views.
@@ -19,6 +20,7 @@ struct Done {
     items: EncodedList<Item>,
     revision: Revision,
     sessions: BTreeMap<SessionId, Session>,
+    members: Option<Members>,
     /// The last of the entries that led there, as far as the log has them.
     entries: EncodedList<Entry>,
 }
@@ -74,8 +76,8 @@ struct Following {
 /// The leader of its term, as a node knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Leader {
-    /// The node itself.
-    Own,
+    /// The node itself, with the members by the newest entry of its log.
+    Own(Option<BTreeSet<NodeId>>),
     /// The node follows this one.
     Other(NodeId),
     /// The node knows no leader.
@@ -103,7 +105,7 @@ fn leads(state: &State) -> Option<Term> {
 
 fn following(protocol: &RaftKv, state: &State) -> Following {
     let leader = match &state.role {
-        Role::Leader { .. } => Leader::Own,
+        Role::Leader { .. } => Leader::Own(state.disk.members().map(|members| members.nodes.clone())),
         Role::Follower { leader } => leader.map_or(Leader::None, Leader::Other),
         Role::Candidate { .. } | Role::Asking { .. } => Leader::None,
     };
@@ -123,6 +125,7 @@ fn done(state: &State) -> Option<Done> {
         items: disk.store.items.values().collect(),
         revision: disk.store.revision,
         sessions: disk.store.sessions.clone(),
+        members: disk.store.members.clone(),
         entries: entries.iter().collect(),
     })
 }
@@ -151,16 +154,22 @@ fn led(views: &[Option<Following>]) -> Result<(), String> {
     if named(views).any(|(_, view)| view.is_last) {
         return Ok(());
     }
-    let followers = |leader: NodeId, term: Term| {
+    let leads_majority = |leader: NodeId, term: Term, members: Option<&BTreeSet<NodeId>>| {
         let is_behind = |node: NodeId, view: &Following| match view.leader {
-            Leader::Own => node == leader,
+            Leader::Own(_) => node == leader,
             Leader::Other(other) => other == leader,
             Leader::None => false,
         };
-        named(views).filter(|(node, view)| view.term == term && is_behind(*node, view)).count()
+        let counts = |node: &NodeId| members.is_none_or(|members| members.contains(node));
+        let members = named(views).filter(|(node, _)| counts(node));
+        let followers = members.filter(|(node, view)| view.term == term && is_behind(*node, view)).count();
+        2 * followers > (0..).zip(views).filter(|(node, _)| counts(node)).count()
     };
-    let mut leaders = named(views).filter(|(_, view)| view.leader == Leader::Own);
-    match leaders.any(|(node, view)| 2 * followers(node, view.term) > views.len()) {
+    let leads = |node: NodeId, view: &Following| match &view.leader {
+        Leader::Own(members) => leads_majority(node, view.term, members.as_ref()),
+        _ => false,
+    };
+    match named(views).any(|(node, view)| leads(node, view)) {
         true => Ok(()),
         false => Err("no node leads a majority".to_owned()),
     }
@@ -191,7 +200,7 @@ fn state_machine_safety(views: &[Option<Done>]) -> Result<(), String> {
             return Err(format!("nodes {one} and {other} have committed different entries at {place}"));
         }
         let is_equal = (&left.keys, &left.items, left.revision) == (&right.keys, &right.items, right.revision)
-            && left.sessions == right.sessions;
+            && (&left.sessions, &left.members) == (&right.sessions, &right.members);
         if left.commit == right.commit && !is_equal {
             return Err(format!(
                 "nodes {one} and {other} have done the same {common} entries and have different stores"

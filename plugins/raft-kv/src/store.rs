@@ -6,8 +6,8 @@ use std::ops::Bound;
 use guest_sdk::linearizability::SequentialObject;
 use serde::{Deserialize, Serialize};
 
-use crate::Index;
 use crate::sessions::{self, Once, Session, SessionId};
+use crate::{Index, Members};
 
 /// A number of changes of a store.
 pub type Revision = u64;
@@ -25,6 +25,8 @@ pub struct Store {
     pub revision: Revision,
     /// The sessions of clients.
     pub sessions: BTreeMap<SessionId, Session>,
+    /// The members of the cluster by the entries up to here; none if all nodes are members for good.
+    pub members: Option<Members>,
 }
 
 /// The value of a key.
@@ -56,6 +58,10 @@ pub enum Operation {
     Open(u32),
     /// A write of a session.
     Once(Once),
+    /// The members of the cluster.
+    Members,
+    /// The cluster has these members; a leader writes it for a change of one of them.
+    Configure(Members),
 }
 
 /// A write that counts as a revision of the store if it changes anything.
@@ -115,6 +121,8 @@ pub enum Outcome {
     NoSession(SessionId),
     /// The session has a later write, with this number, and nothing has happened.
     Late(u64),
+    /// The members of the cluster.
+    Members(Members),
 }
 
 /// Keys with their values, in the order of the keys.
@@ -131,7 +139,7 @@ pub struct Page {
 impl Store {
     /// A store of this revision without keys and sessions.
     pub(crate) fn empty(&self) -> Self {
-        Self { revision: self.revision, ..Self::default() }
+        Self { revision: self.revision, members: self.members.clone(), ..Self::default() }
     }
 
     /// Adds the keys and sessions of another part of the same store.
@@ -160,6 +168,11 @@ impl Operation {
             Self::Range(range) => return Outcome::Page(range.page(store)),
             Self::Open(sessions_max) => return sessions::open(store, index, *sessions_max),
             Self::Once(once) => return once.apply(store, index),
+            Self::Members => return Outcome::Members(store.members.clone().unwrap_or_default()),
+            Self::Configure(members) => {
+                store.members = Some(members.clone());
+                return Outcome::Members(members.clone());
+            }
         }
         Outcome::Done
     }
@@ -175,7 +188,7 @@ impl Operation {
 
     /// Whether it changes no store.
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Self::Get(_) | Self::Find(_) | Self::Range(_))
+        matches!(self, Self::Get(_) | Self::Find(_) | Self::Range(_) | Self::Members)
     }
 
     /// Bytes of its keys and values.
@@ -185,7 +198,7 @@ impl Operation {
             Self::Put(key, value) => key.len() + value.len(),
             Self::Write(Write { key, value, .. }) => key.len() + value.as_ref().map_or(0, Vec::len),
             Self::Range(range) => range.prefix.len() + range.after.len(),
-            Self::Open(_) => 0,
+            Self::Open(_) | Self::Members | Self::Configure(_) => 0,
             Self::Once(once) => once.write.size(),
         }
     }
