@@ -79,9 +79,15 @@ impl Cluster {
 
     /// The same for any plugin: the lines of the cluster's file that name it, and the lines with its parameters and further tables.
     pub fn start_of(head: &str, network: &str, parameters: &str, words: &'static str) -> (Nodes, Self) {
+        Self::start_nodes(3, &format!("{head}[parameters]\n{parameters}"), network, words)
+    }
+
+    /// The same for any number of nodes: the lines of the cluster's file but for those about network and nodes.
+    pub fn start_nodes(count: usize, lines: &str, network: &str, words: &'static str) -> (Nodes, Self) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let all = addresses(12);
-        let (addresses, seen, clients, metrics) = (&all[..3], &all[3..6], &all[6..9], &all[9..]);
+        let all = addresses(4 * count as u16);
+        let mut parts = all.chunks(count);
+        let [addresses, seen, clients, metrics] = [(); 4].map(|()| parts.next().expect("there are four parts"));
         let relay = |(seen, address): (&SocketAddr, &SocketAddr)| match network {
             "ordered" | "encrypted" => Relay::tcp(*seen, *address, 400),
             _ => Relay::udp(*seen, *address),
@@ -92,9 +98,9 @@ impl Cluster {
         if is_encrypted {
             write_credentials(folder.path());
         }
-        for node in 0..3 {
-            let mut text = format!("{head}network = {network:?}\n[parameters]\n{parameters}");
-            for other in 0..3 {
+        for node in 0..count {
+            let mut text = format!("network = {network:?}\n{lines}");
+            for other in 0..count {
                 let address = if other == node { addresses[other] } else { seen[other] };
                 let (clients, metrics) = (clients[other], metrics[other]);
                 text +=
@@ -109,7 +115,7 @@ impl Cluster {
             std::fs::write(folder.path().join(format!("{node}.toml")), text).expect("writable");
         }
         let mut nodes = Nodes { folder, words, children: Vec::new() };
-        for node in 0..3 {
+        for node in 0..count {
             let child = nodes.spawn(node, words);
             nodes.children.push(child);
         }
@@ -143,7 +149,7 @@ impl Cluster {
 
     /// The sum of a metric over all nodes; a node that does not run counts as 0.
     pub fn counted_by_all(&self, name: &str) -> f64 {
-        (0..3).filter_map(|node| self.counted(node, name)).sum()
+        (0..self.metrics.len()).filter_map(|node| self.counted(node, name)).sum()
     }
 
     /// Sets whether the relay discards everything for a node; messages from the node still arrive.
@@ -196,7 +202,7 @@ impl Nodes {
     /// The lines of the nodes' output that contain these words.
     pub fn lines(&self, words: &str) -> Vec<String> {
         let text = |node| std::fs::read_to_string(self.told(node).0).expect("it is text");
-        let all: String = (0..3).map(text).collect();
+        let all: String = (0..self.children.len()).map(text).collect();
         let is_stamp = |word: &str| word.starts_with("20") && word.ends_with('Z');
         let is_stamped_twice = |line: &&str| line.split(' ').take(2).filter(|word| is_stamp(word)).count() > 1;
         assert_eq!(all.lines().find(is_stamped_twice), None);

@@ -9,6 +9,7 @@
 //! | `outside` | clusters with properties from outside, stated in their files |
 //! | `http` | a minimal HTTP client |
 //! | `judge` | the linearizability of the answers to clients |
+//! | `members` | clusters whose members change |
 //! | `languages` | clusters of a store in other languages |
 //! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
 //! | `data` | the data file of a node: its owner, and the files that a start refuses |
@@ -24,6 +25,7 @@ mod data;
 mod http;
 mod judge;
 mod languages;
+mod members;
 mod outside;
 /// The relay in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
@@ -73,7 +75,7 @@ fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, 
         let is_answered = matches!(told, Answer::Outcome(_));
         judge.lock().expect("no client panics").told(call, told);
         if !is_answered {
-            node = (node + 1) % 3;
+            node = (node + 1) % cluster.clients().len();
             std::thread::sleep(Duration::from_millis(30));
         }
     }
