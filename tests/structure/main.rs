@@ -59,6 +59,7 @@ const EDGES: &[Rule] = &[
             "host",
             "host-agreement",
             "host-build",
+            "host-explore",
             "host-live",
             "host-live-net",
             "host-model",

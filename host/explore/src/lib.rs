@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `refused` | why a request is refused |
 //! | `engine` | the tree of executions, and what requests ask of it |
+//! | `requests` | the requests of the API, a row each |
 //! | `routes` | from the words of a request to a job for the engine |
 //! | `guard` | requests that are not from the page |
 //! | `server` | the sockets, and the thread of the engine |
@@ -15,8 +16,10 @@
 mod engine;
 mod guard;
 mod refused;
+mod requests;
 mod routes;
 mod server;
 
 pub use engine::{Explored, PLACES_MAX};
+pub use requests::{Given, REQUESTS, Request};
 pub use server::serve;

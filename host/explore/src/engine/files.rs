@@ -14,8 +14,8 @@ use super::Engine;
 use crate::refused::{Answer, Refused};
 
 /// Letters of the name of a moment, and moments with a name.
-const NAME_LETTERS_MAX: usize = 200;
-const NAMES_MAX: usize = 10_000;
+pub(super) const NAME_LETTERS_MAX: usize = 200;
+pub(super) const NAMES_MAX: usize = 10_000;
 
 impl Engine<'_> {
     /// Names a place; an empty name takes the name away.

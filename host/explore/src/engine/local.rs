@@ -13,7 +13,7 @@ use host_model::lts::LocalStateId;
 use host_model::trace::Standing;
 
 use super::Engine;
-use super::map::LETTERS_MAX;
+use super::map::{LETTERS_MAX, Texts};
 use crate::refused::{Answer, Refused};
 
 /// The graph while it is gathered: for each state the properties that it violates, and the steps between them.
@@ -32,18 +32,22 @@ impl Engine<'_> {
         }
         let index = node as usize;
         let reach = self.reach(limit)?;
-        let mut graph = Graph::default();
+        let (mut graph, mut texts) = (Graph::default(), Texts::default());
         for edge in reach.edges.iter().filter(|edge| edge.action.node == node) {
             let [from, to] = [edge.from, edge.to].map(|state| reach.states[state].traced.locals()[index]);
-            let text = self.edge(&reach.states, edge)?.text;
+            let text = self.edge(&reach.states, edge, &mut texts).text;
             graph.edges.insert((from, to, text));
         }
         let complete = reach.complete;
-        let mut seen: Vec<_> = reach.states.into_iter().map(|state| state.traced).collect();
-        seen.extend((0..self.moments.places()).map(|place| self.moments.traced(place).clone()));
-        for traced in seen {
-            let local = traced.locals()[index];
+        for state in &reach.states {
+            if let Entry::Vacant(entry) = graph.states.entry(state.traced.locals()[index]) {
+                entry.insert(self.violated_at(&state.traced, node)?);
+            }
+        }
+        for place in 0..self.moments.places() {
+            let local = self.moments.traced(place).locals()[index];
             if let Entry::Vacant(entry) = graph.states.entry(local) {
+                let traced = self.moments.traced(place).clone();
                 entry.insert(self.violated_at(&traced, node)?);
             }
         }

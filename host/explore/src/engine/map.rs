@@ -1,6 +1,7 @@
 //! The states within reach, breadth first from the beginning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -10,14 +11,15 @@ use host_inspect::page::shapes::{MapEdge, MapState, Moved, StateMap};
 use host_inspect::traced_state::{Action, TracedState};
 use host_inspect::words;
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::lts::LocalStateId;
+use host_model::contract::{Choice, NodeId};
+use host_model::lts::{LocalStateId, Trigger};
 use host_model::trace::{self, Standing};
 
 use super::Engine;
 use crate::refused::{Answer, Refused};
 
 /// States of a map, and the time for them: the engine answers nothing else meanwhile.
-const STATES_MAX: usize = 20_000;
+pub(super) const STATES_MAX: usize = 20_000;
 const TIME_MAX: Duration = Duration::from_secs(20);
 
 /// Letters of the states of the nodes.
@@ -30,6 +32,8 @@ type Key = (Vec<LocalStateId>, Fingerprint);
 pub(super) struct Reached {
     pub(super) traced: TracedState,
     level: u32,
+    /// The properties that are violated in it.
+    violated: Vec<usize>,
     /// The state before, and the action that led here.
     from: Option<(usize, Action)>,
 }
@@ -42,37 +46,46 @@ pub(super) struct Edge {
 
 /// The states and steps that an exploration has reached.
 pub(super) struct Reach {
+    /// The bound of the exploration, in states.
+    limit: usize,
     pub(super) states: Vec<Reached>,
     pub(super) edges: Vec<Edge>,
     pub(super) complete: bool,
 }
 
+/// An event in a local state: its trigger, whether a connection breaks without a notice, and its choices.
+type Happened = (LocalStateId, Trigger, bool, Box<[Choice]>);
+
+/// Texts of a map, each made once: few local states and events make up many global ones.
+#[derive(Default)]
+pub(super) struct Texts {
+    locals: BTreeMap<(NodeId, LocalStateId), String>,
+    events: BTreeMap<Happened, String>,
+}
+
 impl Engine<'_> {
     /// Answers with up to this many states, and the steps between them.
     pub fn map(&mut self, limit: usize) -> Answer {
-        let Reach { states, edges, complete } = self.reach(limit)?;
+        let reach = self.reach(limit)?;
+        let Reach { states, edges, complete, .. } = &*reach;
         let mut places = BTreeMap::new();
         for place in (0..self.moments.places()).rev() {
-            let traced = self.moments.traced(place).clone();
-            places.insert(self.key(&traced), place);
+            places.insert(self.key(self.moments.traced(place)), place);
         }
-        let mut shown = Vec::new();
-        for state in &states {
-            let standings = self.moments.standings(&state.traced)?;
-            let violated = standings.iter().filter(|stands| matches!(stands.standing, Standing::Violated(_)));
-            let mut violated: Vec<usize> = violated.map(|stands| stands.property).collect();
-            violated.dedup();
+        let (mut shown, mut texts) = (Vec::new(), Texts::default());
+        for state in states {
             let key = self.key(&state.traced);
-            let (place, local) = (places.get(&key).copied(), self.local(&state.traced));
-            shown.push(MapState { level: state.level, violated, local, place });
+            let (place, local) = (places.get(&key).copied(), self.local(&state.traced, &mut texts));
+            shown.push(MapState { level: state.level, violated: state.violated.clone(), local, place });
         }
-        let edges = edges.iter().map(|edge| self.edge(&states, edge)).collect::<Result<_, Refused>>()?;
-        super::json(&StateMap { complete, states: shown, edges, here: None })
+        let edges = edges.iter().map(|edge| self.edge(states, edge, &mut texts)).collect();
+        super::json(&StateMap { complete: *complete, states: shown, edges, here: None })
     }
 
     /// Goes to a state of the map by the first path that leads there.
     pub fn go(&mut self, state: usize, limit: usize) -> Answer {
-        let Reach { states, .. } = self.reach(limit)?;
+        let reach = self.reach(limit)?;
+        let states = &reach.states;
         let mut path = Vec::new();
         let reached =
             states.get(state).ok_or_else(|| Refused::missing(format_args!("the map has no state {state}")))?;
@@ -104,15 +117,27 @@ impl Engine<'_> {
         (traced.locals().to_vec(), traced.fingerprint(stepper))
     }
 
-    pub(super) fn reach(&mut self, limit: usize) -> Result<Reach, Refused> {
+    /// The states within reach. The last exploration is kept: a click on its map costs the way to a state, and leads to a state of that
+    /// map although another exploration would have had more or less time.
+    pub(super) fn reach(&mut self, limit: usize) -> Result<Rc<Reach>, Refused> {
         if limit == 0 || limit > STATES_MAX {
             return Err(Refused::wrong(format_args!("a map has between 1 and {STATES_MAX} states")));
         }
+        if let Some(known) = self.reached.as_ref().filter(|known| known.limit == limit) {
+            return Ok(Rc::clone(known));
+        }
+        let reach = Rc::new(self.explore(limit)?);
+        self.reached = Some(Rc::clone(&reach));
+        Ok(reach)
+    }
+
+    fn explore(&mut self, limit: usize) -> Result<Reach, Refused> {
         let ends = (self.explored.clock)() + TIME_MAX;
         let start = self.moments.traced(0).clone();
         let mut known = BTreeMap::from([(self.key(&start), 0)]);
-        let mut reach =
-            Reach { states: vec![Reached { traced: start, level: 0, from: None }], edges: Vec::new(), complete: true };
+        let violated = self.violated(&start)?;
+        let states = vec![Reached { traced: start, level: 0, violated, from: None }];
+        let mut reach = Reach { limit, states, edges: Vec::new(), complete: true };
         let mut from = 0;
         while from < reach.states.len() {
             if (self.explored.clock)() > ends || self.explored.interrupted.load(Ordering::Relaxed) {
@@ -135,11 +160,9 @@ impl Engine<'_> {
                     None => {
                         let to = reach.states.len();
                         known.insert(key, to);
-                        reach.states.push(Reached {
-                            traced: next,
-                            level: level + 1,
-                            from: Some((from, action.clone())),
-                        });
+                        let violated = self.violated(&next)?;
+                        let from = Some((from, action.clone()));
+                        reach.states.push(Reached { traced: next, level: level + 1, violated, from });
                         to
                     }
                 };
@@ -148,6 +171,15 @@ impl Engine<'_> {
             from += 1;
         }
         Ok(reach)
+    }
+
+    /// The properties that are violated in a state.
+    fn violated(&mut self, traced: &TracedState) -> Result<Vec<usize>, Refused> {
+        let standings = self.moments.standings(traced)?;
+        let violated = standings.iter().filter(|stands| matches!(stands.standing, Standing::Violated(_)));
+        let mut violated: Vec<usize> = violated.map(|stands| stands.property).collect();
+        violated.dedup();
+        Ok(violated)
     }
 
     /// All actions that a search would take in a state, with each outcome.
@@ -180,25 +212,30 @@ impl Engine<'_> {
         Ok(all)
     }
 
-    fn local(&mut self, traced: &TracedState) -> String {
-        let nodes = (0..self.moments.nodes()).zip(traced.locals().to_vec());
-        let lines: Vec<String> = nodes
-            .map(|(node, local)| {
-                let state = words::value_on_one_line(&self.moments.local_state(local));
+    fn local(&mut self, traced: &TracedState, texts: &mut Texts) -> String {
+        let mut text = String::new();
+        for (node, local) in (0..).zip(traced.locals()) {
+            let line = texts.locals.entry((node, *local)).or_insert_with(|| {
+                let state = words::value_on_one_line(&self.moments.local_state(*local));
                 clean(&format!("{}: {}", self.moments.names().of(node), words::clipped(&state, LETTERS_MAX)))
-            })
-            .collect();
-        lines.join("\n")
+            });
+            text.push_str(if node == 0 { "" } else { "\n" });
+            text.push_str(line);
+        }
+        text
     }
 
-    pub(super) fn edge(&mut self, states: &[Reached], edge: &Edge) -> Result<MapEdge, Refused> {
-        let local = states[edge.from].traced.locals()[edge.action.node as usize];
-        let trigger = edge.action.cause.trigger(self.moments.stepper_mut());
-        let event = trace::event(self.moments.stepper(), local, trigger, edge.action.is_lost);
-        let choices = edge.action.choices.to_vec();
-        let step = trace::TraceStep { node: edge.action.node, event, choices, sent: None, state: None };
-        let names = self.moments.names().clone();
-        let text = words::event(&step, &names, None, |payload| self.moments.message(payload));
-        Ok(MapEdge { from: edge.from, to: edge.to, node: edge.action.node, text: clean(&text) })
+    pub(super) fn edge(&mut self, states: &[Reached], edge: &Edge, texts: &mut Texts) -> MapEdge {
+        let Action { node, cause, choices, is_lost } = &edge.action;
+        let local = states[edge.from].traced.locals()[*node as usize];
+        let trigger = cause.trigger(self.moments.stepper_mut());
+        let known = texts.events.entry((local, trigger, *is_lost, choices.clone()));
+        let text = known.or_insert_with(|| {
+            let event = trace::event(self.moments.stepper(), local, trigger, *is_lost);
+            let step = trace::TraceStep { node: *node, event, choices: choices.to_vec(), sent: None, state: None };
+            let names = self.moments.names().clone();
+            clean(&words::event(&step, &names, None, |payload| self.moments.message(payload)))
+        });
+        MapEdge { from: edge.from, to: edge.to, node: *node, text: text.clone() }
     }
 }

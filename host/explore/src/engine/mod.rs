@@ -32,6 +32,7 @@ mod task;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -50,6 +51,7 @@ use serde::Serialize;
 
 use crate::refused::{Answer, Refused};
 use links::Choices;
+use map::Reach;
 use probes::Asked;
 use searches::Running;
 
@@ -109,6 +111,8 @@ pub struct Engine<'l> {
     choices: Choices,
     probes: BTreeMap<usize, Asked>,
     searches: BTreeMap<usize, Running>,
+    /// The last exploration of the states within reach.
+    reached: Option<Rc<Reach>>,
     /// The number of probes and searches so far.
     numbers: usize,
 }
@@ -161,6 +165,7 @@ impl<'l> Engine<'l> {
             choices: Choices::default(),
             probes: BTreeMap::new(),
             searches: BTreeMap::new(),
+            reached: None,
             numbers: 0,
         })
     }
@@ -230,4 +235,40 @@ impl<'l> Engine<'l> {
 
 fn json(answer: &impl Serialize) -> Answer {
     serde_json::to_string(answer).map_err(Refused::conflict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number as the book writes it.
+    fn written(number: usize) -> String {
+        let digits = number.to_string();
+        let grouped: Vec<&str> =
+            digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
+        grouped.join(",")
+    }
+
+    #[test]
+    fn the_book_has_the_bounds() {
+        assert_eq!([7, 1_000, 20_000].map(written), ["7", "1,000", "20,000"]);
+        let book = include_str!("../../../../docs/explore-api.md");
+        for (what, values) in [
+            ("places of a session", vec![PLACES_MAX]),
+            ("steps or values in one answer", vec![STEPS_MAX]),
+            ("states of a map", vec![map::STATES_MAX]),
+            ("probes", vec![probes::PROBES_MAX]),
+            ("searches", vec![searches::RUNNING_MAX, searches::SEARCHES_MAX]),
+            ("letters of a name, names", vec![files::NAME_LETTERS_MAX, files::NAMES_MAX]),
+            ("`limit`", vec![map::STATES_MAX]),
+            ("`seconds`", vec![searches::SECONDS_MAX as usize]),
+            ("`seeds`", vec![searches::SEEDS_MAX as usize]),
+            ("`name`", vec![files::NAME_LETTERS_MAX]),
+        ] {
+            let row = book.lines().find(|line| line.starts_with(&format!("| {what} |"))).expect("a row");
+            for value in values {
+                assert!(row.contains(&written(value)), "{row}: not {}", written(value));
+            }
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! States, steps and differences.
 
+use std::collections::BTreeMap;
+
 use host_inspect::debug::{Place, Stands};
 use host_inspect::page;
 use host_inspect::page::clean;
@@ -75,13 +77,22 @@ impl Engine<'_> {
         let line = self.moments.line_to(self.place(to)?);
         let properties = self.moments.stepper().lts().properties().len();
         let mut strips = vec![String::new(); properties];
-        for place in line.into_iter().skip(from) {
+        // The local states decide the standings, and few of them recur along many branches.
+        let mut known: BTreeMap<Vec<LocalStateId>, Vec<char>> = BTreeMap::new();
+        for place in line.into_iter().skip(from).take(STEPS_MAX) {
             let traced = self.moments.traced(place).clone();
-            let standings = self.moments.standings(&traced)?;
-            for (property, strip) in strips.iter_mut().enumerate() {
-                let of_it = standings.iter().filter(|stands| stands.property == property);
-                strip.push(letter_of_all(of_it.map(|stands| &stands.standing)));
-            }
+            let letters = match known.get(traced.locals()) {
+                Some(letters) => letters.clone(),
+                None => {
+                    let standings = self.moments.standings(&traced)?;
+                    let of = |property| standings.iter().filter(move |stands| stands.property == property);
+                    let letters = (0..properties).map(|it| letter_of_all(of(it).map(|stands| &stands.standing)));
+                    let letters: Vec<char> = letters.collect();
+                    known.insert(traced.locals().to_vec(), letters.clone());
+                    letters
+                }
+            };
+            strips.iter_mut().zip(letters).for_each(|(strip, letter)| strip.push(letter));
         }
         json(&Strips { strips })
     }

@@ -21,14 +21,14 @@ use super::task::{Ended, Progress, Task};
 use crate::refused::{Answer, Refused};
 
 /// Searches of a session, and those that run at once.
-const SEARCHES_MAX: usize = 1_000;
-const RUNNING_MAX: usize = 4;
+pub(super) const SEARCHES_MAX: usize = 1_000;
+pub(super) const RUNNING_MAX: usize = 4;
 
 /// Seeds of a search by seeds.
-const SEEDS_MAX: u64 = 100_000;
+pub(super) const SEEDS_MAX: u64 = 100_000;
 
 /// Seconds of a search.
-const SECONDS_MAX: u64 = 86_400;
+pub(super) const SECONDS_MAX: u64 = 86_400;
 
 /// The strategies that the page offers, those that fit most protocols first.
 pub(super) fn strategies() -> Vec<String> {

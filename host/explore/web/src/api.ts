@@ -112,7 +112,7 @@ export interface Enabled {
   outcomes: { outcome: number; text: string | null; child: Place | null }[];
 }
 
-/** `GET standings?to=P&from=N`: per property one letter per step of the line to P, from the Nth on (0: the beginning), the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown, `r`eached, `n`ot reached. */
+/** `GET standings?to=P&from=N`: per property one letter per step of the line to P, from the Nth on (0: the beginning), the worst of its nodes: `h`olds, `v`iolated, `o`wed, `u`nknown, `r`eached, `n`ot reached; at most 20,000 steps. */
 export interface Strips {
   strips: string[];
 }
@@ -143,7 +143,7 @@ export interface Why {
   places: Place[];
 }
 
-/** `POST probes` with `{ expression }` gives `{ probe }`; `GET probes/N?to=P` gives one value per step of the line; `DELETE probes/N`. */
+/** `POST probes` with `{ expression }` gives `{ probe }`; `GET probes/N?to=P&from=N` gives one value per step of the line from the Nth on, as many as there is time for; `DELETE probes/N`. */
 export interface Probe {
   probe: number;
   expression: string;

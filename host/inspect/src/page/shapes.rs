@@ -8,7 +8,7 @@
 
 use serde::Serialize;
 
-/// The session.
+/// The cluster of a session, and the branch that the page shows first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Session {
     /// The version of the API.
@@ -239,7 +239,7 @@ pub struct NodeState {
 pub struct Row {
     /// The nesting depth of the row.
     pub depth: usize,
-    /// The change of the row.
+    /// The change of the row: `same`, `changed`, `new` or `gone`.
     pub mark: &'static str,
     /// The name of the field; empty for an element of a list.
     pub name: String,
@@ -256,7 +256,7 @@ pub struct Standing {
     pub property: usize,
     /// The node, of a property of one node.
     pub node: Option<u32>,
-    /// The standing in a word or two.
+    /// `holds`, `violated`, `owed`, `unknown`, `reached` or `not reached`.
     pub standing: &'static str,
     /// The reason.
     pub why: Option<String>,
@@ -331,7 +331,8 @@ pub struct NodeDifference {
 /// The properties along a branch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Strips {
-    /// For each property a letter per place: h holds or is reached, v violated, o owed, u unknown or not reached.
+    /// For each property a letter per place, of the node where it stands worst: h holds, v violated, o owed, u unknown, r reached, n not
+    /// reached.
     pub strips: Vec<String>,
 }
 
@@ -351,7 +352,7 @@ pub struct Probe {
     pub probe: usize,
     /// The expression.
     pub expression: String,
-    /// Its value at each place of the branch; none where it has no value.
+    /// Its value at each place of the branch, from the requested step on, as many as there was time for; null where it has no value.
     pub values: Vec<Option<String>>,
 }
 

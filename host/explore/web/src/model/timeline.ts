@@ -62,10 +62,15 @@ export class Timeline {
     this.wanted = end;
     void this.core.attempt(async () => {
       try {
-        const { strips } = await get<Strips>(`standings?to=${end}&from=${shared}`);
-        if (this.wanted !== end) return;
-        this.strips = strips.map((strip, property) => (this.strips[property] ?? "").slice(0, shared) + strip);
-        this.known = line;
+        // A long line takes several answers; each is shown when it is here.
+        for (let from = shared; from < line.length; ) {
+          const { strips } = await get<Strips>(`standings?to=${end}&from=${from}`);
+          if (this.wanted !== end) return;
+          this.strips = strips.map((strip, property) => (this.strips[property] ?? "").slice(0, from) + strip);
+          from += strips[0]?.length || line.length;
+          this.known = from < line.length ? line.slice(0, from) : line;
+          this.core.changed();
+        }
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         this.isMissing = error.status === 404;

@@ -9,9 +9,13 @@ import { Dialog } from "./Dialog";
 export function SaveDialog({ explorer }: { explorer: Explorer }) {
   const [path, setPath] = useState("explored.json");
   const [refusal, setRefusal] = useState<Notice | null>(null);
+  const [isSaving, setIsSaving] = useState(false);
   const save = async () => {
     setRefusal(null);
-    if (await explorer.files.save(path)) return close();
+    setIsSaving(true);
+    const isSaved = await explorer.files.save(path);
+    if (isSaved) return close();
+    setIsSaving(false);
     setRefusal(explorer.core.notices.findLast(({ isError }) => isError) ?? null);
   };
   const isScenario = path.endsWith(".toml");
@@ -38,7 +42,9 @@ export function SaveDialog({ explorer }: { explorer: Explorer }) {
         <label>
           File, from the folder where host explore runs <input id="save-path" value={path} onInput={({ currentTarget }) => setPath(currentTarget.value)} />
         </label>
-        <button type="submit">Save</button>
+        <button type="submit" disabled={isSaving}>
+          {isSaving ? "Saving: each step is executed once more…" : "Save"}
+        </button>
         {refusal && (
           <p class="notice error" role="alert">
             <span>

@@ -68,6 +68,7 @@ export function SearchPanel({ explorer }: { explorer: Explorer }) {
 function Result({ explorer, started }: { explorer: Explorer; started: Started }) {
   const { search, from } = started;
   const step = explorer.places.steps.get(from)?.depth ?? 0;
+  const hasPromises = explorer.session?.properties.some(({ kind }) => kind === "eventually") ?? false;
   return (
     <div class={`result ${search.state}`}>
       <p role="status">
@@ -79,6 +80,9 @@ function Result({ explorer, started }: { explorer: Explorer; started: Started })
         )}
       </p>
       <p class="note">{search.text}</p>
+      {search.state === "running" && hasPromises && (
+        <p class="note promises">Violations appear as they are found. A broken promise appears once all states are explored, or at the end of a walk that breaks it: no single state shows it.</p>
+      )}
       {search.seeds && <Seeds {...search.seeds} />}
       <ul>
         {search.findings.map((finding: Finding, index) => (

@@ -25,9 +25,15 @@ export function Names({ explorer, layout }: { explorer: Explorer; layout: Layout
           {layout.isDense ? node : clipped(name, letters)}
         </button>
       ))}
-      {explorer.probes.all.map(({ probe, expression }, index) => (
+      {explorer.probes.all.map(({ probe, expression, values }, index) => (
         <span key={probe} class="probe-name" title={expression} style={{ left: `${probeX(layout, index)}px` }}>
           <code>{clipped(expression, PROBE_LETTERS - 2)}</code>
+          {values.length < explorer.places.line.length && (
+            <span class="note" role="status">
+              {" "}
+              {Math.floor((100 * values.length) / explorer.places.line.length)} %
+            </span>
+          )}
           <button type="button" class="tiny" aria-label={`Remove the probe ${expression}`} onClick={() => void explorer.probes.remove(probe)}>
             ×
           </button>
