@@ -28,6 +28,10 @@ fn main() -> ExitCode {
         let _ = flag::register_conditional_default(*signal, Arc::clone(&interrupted));
         let _ = flag::register(*signal, Arc::clone(&interrupted));
     }
+    // A file that exceeds the limit on its size is an error of the write, with a remedy; the signal would end the process and what it has
+    // in memory.
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let mut environment = host::Environment {
         stdout: &mut std::io::stdout(),
         stderr: &mut std::io::stderr(),

@@ -9,7 +9,7 @@ use host_inspect::page::clean;
 use host_inspect::words;
 use host_model::contract::PropertyKind;
 use host_model::trace::{Finding, Trace};
-use host_session::base::files;
+use host_session::base::{Failure, files};
 use host_session::cluster::trace_file;
 use host_session::scenario_file::owner;
 use host_session::spec::ClusterSpec;
@@ -36,8 +36,7 @@ impl Engine<'_> {
             // No search begins at a node that is stuck, so the search takes the last step again.
             events.steps.pop();
         }
-        trace_file::write(&prefix, &events, &self.explored.directory)?;
-        files::write(&scenario, &text, &self.explored.directory)?;
+        self.write_both(&prefix, &events, &scenario, &text)?;
         let text =
             format!("{} runs {} of {} steps: host test {0}", scenario.display(), prefix.display(), trace.steps.len());
         Ok(json!({ "text": clean(&text) }).to_string())
@@ -62,14 +61,21 @@ impl Engine<'_> {
             let _ = writeln!(text, "\n[[node]]\nid = {node}\nplugin = {}", path(given));
         }
         // The whole trace, with the component: in another one a search decides whether the promise is still broken.
-        trace_file::write(&saved, trace, &self.explored.directory)?;
-        files::write(file, &text, &self.explored.directory)?;
+        self.write_both(&saved, trace, file, &text)?;
         let text = format!("{} follows the {steps} steps of {}: host test {0}", file.display(), saved.display());
         Ok(json!({ "text": clean(&text) }).to_string())
     }
-}
 
-impl Engine<'_> {
+    /// Writes a trace and the test that names it, or neither.
+    fn write_both(&self, saved: &Path, trace: &Trace, file: &Path, text: &str) -> Result<(), Failure> {
+        let directory = &self.explored.directory;
+        trace_file::write(saved, trace, directory)?;
+        files::write(file, text, directory).inspect_err(|_| {
+            // A trace without its test would only take the name from the next attempt.
+            let _ = std::fs::remove_file(directory.join(saved));
+        })
+    }
+
     /// The cluster with components in place of the folders of plugins: `host test` builds no plugin that a scenario elsewhere names. The
     /// plugin of the scenario's own folder needs no name.
     fn as_built(&self, scenario: &Path) -> ClusterSpec {

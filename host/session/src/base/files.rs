@@ -1,7 +1,7 @@
 //! Files from anywhere: read within bounds, and written as a whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{Result, Write};
+use std::io::{ErrorKind, Result, Write};
 use std::path::Path;
 
 use host_build::files::check_kind;
@@ -22,7 +22,21 @@ pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<
     if written.is_err() {
         remove_empty(&new);
     }
-    written.map_err(|error| Failure::system(format_args!("cannot write {}: {error}", given.display())))
+    written.map_err(|error| cannot_write(given, &error))
+}
+
+/// The failure to write a file, with the remedy of a full disk.
+fn cannot_write(given: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::system(format_args!("cannot write {}: {error}", given.display()));
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.help(
+            "free some space on the disk and try again, or choose another folder; existing files are as they were",
+        ),
+        ErrorKind::FileTooLarge => failure.help(
+            "raise the limit on the size of files, such as with `ulimit -f unlimited`; existing files are as they were",
+        ),
+        _ => failure,
+    }
 }
 
 /// Finds out whether files can be written into a folder, which need not be there; nothing is left behind.
