@@ -223,8 +223,10 @@ impl Place {
 
     /// The same with something on standard input.
     fn host_reading<S: AsRef<str>>(&self, arguments: &[S], input: &str) -> Ran {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
         let interrupted = Arc::new(AtomicBool::new(false));
+        let mut out = Vec::new();
+        let mut err =
+            Overheard { text: Vec::new(), interrupted: self.interrupted.is_none().then(|| interrupted.clone()) };
         let mut environment = Environment {
             stdout: &mut out,
             stderr: &mut err,
@@ -244,7 +246,7 @@ impl Place {
             builds.replace(environment.builds);
         }
         let text = |bytes| String::from_utf8(bytes).expect("output is text");
-        let ran = Ran { code, out: text(out), err: text(err) };
+        let ran = Ran { code, out: text(out), err: text(err.text) };
         let words: Vec<&str> = arguments.iter().map(AsRef::as_ref).collect();
         if words.first() == Some(&"run") && words.contains(&"--json") {
             schema::check_result(&ran.out, &words);
@@ -306,6 +308,30 @@ impl Place {
             entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+}
+
+/// Standard error of a command in this process. A session that waits for Ctrl-C says so, and has it at once: a test that starts one by
+/// mistake fails by its exit code, and does not wait for ever.
+struct Overheard {
+    text: Vec<u8>,
+    /// None if the test interrupts by itself.
+    interrupted: Option<Arc<AtomicBool>>,
+}
+
+impl Write for Overheard {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.text.extend(bytes);
+        if let Some(interrupted) =
+            self.interrupted.take_if(|_| String::from_utf8_lossy(&self.text).contains("Ctrl-C ends"))
+        {
+            interrupted.store(true, Ordering::Relaxed);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

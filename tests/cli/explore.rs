@@ -2,19 +2,27 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `api` | docs/explore-api.md, written from the sources of the server |
 //! | `browser` | the page of a running session in Chromium |
 //! | `clusters` | clusters of all kinds: nodes that differ, networks, absent nodes, long traces |
+//! | `counting` | the cost of requests, in reads of a clock |
+//! | `full` | a full disk, and a limit on the size of files, while something is saved |
+//! | `maps` | the states within reach of the cluster and of one node |
 //! | `scenarios` | moments that are saved as tests |
 //! | `searching` | searches from a moment, random seeds, different ends |
 
+mod api;
 mod browser;
 mod clusters;
+mod counting;
+mod full;
+mod maps;
 mod scenarios;
 mod searching;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use host_sandbox::fixtures;
@@ -27,7 +35,8 @@ use super::{Place, program};
 
 /// A running session.
 struct Page {
-    child: Child,
+    /// None for a session in this process.
+    child: Option<Child>,
     host: String,
     token: String,
 }
@@ -40,12 +49,15 @@ impl Page {
 
     /// The same with a folder in which cargo builds.
     fn building_into(place: &Place, arguments: &[&str], target: Option<&Path>) -> Option<Self> {
-        let program: PathBuf = program()?;
+        let mut command = Command::new(program()?);
+        command.arg("explore").args(arguments).envs(target.map(|target| ("CARGO_TARGET_DIR", target)));
+        Some(Self::begun(place, command))
+    }
+
+    /// The session that a command begins.
+    fn begun(place: &Place, mut command: Command) -> Self {
         let said = place.path("said-by-explore.txt");
-        let mut child = Command::new(program)
-            .arg("explore")
-            .args(arguments)
-            .envs(target.map(|target| ("CARGO_TARGET_DIR", target)))
+        let mut child = command
             .current_dir(place.path(place.standing))
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(&said).expect("a temporary folder can be written"))
@@ -53,14 +65,22 @@ impl Page {
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("the address is text");
-        let address = line
-            .trim()
-            .strip_prefix("http://")
-            .unwrap_or_else(|| panic!("no address: {line:?}; {}", std::fs::read_to_string(&said).unwrap_or_default()));
+        assert!(line.ends_with('\n'), "no address: {}", std::fs::read_to_string(&said).unwrap_or_default());
+        Self::at(&line, Some(child))
+    }
+
+    /// The session at a printed address.
+    fn at(line: &str, child: Option<Child>) -> Self {
+        let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("no address: {line:?}"));
         let (host, token) = address.trim_end_matches('/').split_once('/').expect("a token");
         let (host, token) = (host.to_owned(), token.to_owned());
         assert!(host.starts_with("127.0.0.1:"), "{host}");
-        Some(Self { child, host, token })
+        Self { child, host, token }
+    }
+
+    /// The process of the session.
+    fn pid(&self) -> u32 {
+        self.child.as_ref().expect("a process of its own").id()
     }
 
     /// Status, head and body of a request with these headers.
@@ -129,9 +149,9 @@ impl Page {
 
     /// Ends the session by Ctrl-C.
     fn ends(mut self) {
-        let pid = Pid::from_raw(self.child.id().try_into().expect("a process"));
+        let pid = Pid::from_raw(self.pid().try_into().expect("a process"));
         kill(pid, Signal::SIGINT).expect("it runs");
-        let status = self.child.wait().expect("it ends");
+        let status = self.child.take().expect("a process of its own").wait().expect("it ends");
         assert_eq!(status.code(), Some(0));
     }
 }
@@ -139,8 +159,10 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         // A failed test leaves no process behind; a process that has ended is no failure.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -261,6 +283,9 @@ fn only_the_page_reads_and_drives_it() {
         ("POST", "probes", r#"{"expression":"1 +"}"#, 400),
         ("GET", "searches/1", "", 404),
         ("GET", "map?limit=0", "", 400),
+        ("GET", "map?limt=5", "", 400),
+        ("POST", "places/0/take", r#"{"action":0,"outcom":0}"#, 400),
+        ("GET", "places/0/take", "", 404),
         ("GET", "nothing", "", 404),
         ("DELETE", "session", "", 404),
     ] {
@@ -319,6 +344,15 @@ fn a_thousand_steps_in_one_tab_change_nothing_in_the_other() {
     let fragment = page.get(&format!("places/{at}/link"))["fragment"].clone();
     assert_eq!(page.post("replay", &json!({ "fragment": fragment }))["place"], at);
     page.ends();
+}
+
+/// A session that a test starts in this process by mistake ends by itself, as if by Ctrl-C.
+#[test]
+fn a_session_in_this_process_does_not_wait() {
+    let place = Place::new();
+    place.put("guest.wasm", fixtures::ping_pong());
+    let ran = place.host(&["explore", "guest.wasm", "--quiet", "--", "--nodes", "2"]).exits(0);
+    assert!(ran.out.starts_with("http://127.0.0.1:"), "{ran:?}");
 }
 
 /// Names and texts of a plugin are text on the page: nothing in them acts, and the type of the answer is no document.
@@ -457,36 +491,6 @@ fn the_last_writer_is_the_step_that_changed_the_value() {
     }
     assert!(compared >= 4, "{compared} fields were written");
     page.ends();
-}
-
-/// The naive reference of the map: the states and transitions that a search counts.
-#[test]
-fn the_map_has_the_states_and_transitions_of_a_search() {
-    let place = repository();
-    for (plugin, options) in [
-        ("plugins/paxos", &["--nodes", "2"][..]),
-        ("plugins/rand-tree", &["--nodes", "2", "--breaks", "1"]),
-        ("plugins/rand-tree", &["--nodes", "2", "--resets", "1"]),
-        ("plugins/paxos", &["--nodes", "2", "--network", "ordered"]),
-        ("plugins/query", &["--nodes", "2", "--network", "unordered"]),
-        ("plugins/query", &["--nodes", "2", "--network", "unordered-duplicating"]),
-        ("plugins/query", &["--nodes", "2", "--network", "ordered"]),
-        ("plugins/query", &["--nodes", "2", "--network", "ordered", "--losses", "1"]),
-    ] {
-        let Some(page) = Page::of(&place, &[&[plugin, "--quiet", "--"], options].concat()) else { return };
-        let map = page.get("map?limit=1000");
-        let search = ["run", plugin, "--quiet", "--json", "--algo", "bdfs", "--safety-only", "--continue"];
-        let counts = place.host(&[&search, options].concat()).json()["counts"].clone();
-        assert_eq!(map["complete"], true);
-        assert_eq!(map["states"].as_array().map(Vec::len), counts["global_states"].as_u64().map(|it| it as usize));
-        assert_eq!(map["edges"].as_array().map(Vec::len), counts["transitions"].as_u64().map(|it| it as usize));
-        // Each state can be visited.
-        let last = counts["global_states"].as_u64().expect("a count") - 1;
-        let moved = page.post("map/go", &json!({ "state": last, "limit": 1_000 }));
-        let again = page.get("map?limit=1000");
-        assert_eq!(again["states"][last as usize]["place"], moved["place"], "{plugin} {options:?}");
-        page.ends();
-    }
 }
 
 /// A scenario begins where its run would, and one that cannot begin is refused before anything is served.

@@ -115,7 +115,7 @@ fn a_machine_that_sleeps_and_a_killed_process_lose_nothing_that_was_saved() {
     let place = Place::new();
     place.put("guest.wasm", fixtures::counts());
     let Some(page) = Page::of(&place, &["guest.wasm", "--quiet", "--", "--nodes", "1"]) else { return };
-    let pid = page.child.id();
+    let pid = page.pid();
     if plays(&page, "asleep", &json!({ "pid": pid, "path": "kept.json" })) {
         let replayed = place.host(&["replay", "kept.json", "--plugin", "guest.wasm", "--quiet", "--json"]).exits(0);
         assert_eq!(replayed.json()["steps"].as_array().map(Vec::len), Some(2));

@@ -95,3 +95,17 @@ export async function take(page, words) {
 export async function countElements(page) {
   return page.evaluate(() => document.querySelectorAll("*").length);
 }
+
+/** Goes through a page of hostile texts: nothing in them acts. Returns the document as HTML. */
+export async function injectsNothing(page) {
+  await page.locator(".next button.choice").first().click();
+  await settled(page);
+  for (const key of ["2", "3", "4", "1"]) await press(page, key);
+  await drawn(page);
+  assert.equal(await page.evaluate(() => window.injected), undefined);
+  assert.equal(await page.locator("img").count(), 0);
+  assert.equal(await page.evaluate(() => document.scripts.length), 1);
+  const html = await page.evaluate(() => document.documentElement.outerHTML);
+  assert.doesNotMatch(html, /[\u0000-\u0008\u000b-\u001f\u009b\u202e\u2028]/, "a character that acts is in the page");
+  return html;
+}

@@ -11,6 +11,8 @@ import { cluster, rows } from "./protocol.mjs";
 
 const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
 const TOKEN = "0123456789abcdef";
+/** Values of a probe in one answer. */
+const VALUES_MAX = 400;
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
 export const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'";
@@ -356,7 +358,7 @@ function answer(mock, method, name, query, body) {
       if (!body.expression.startsWith("locals.")) throw new Refusal(400, `unknown name in ${body.expression}`, "Paths begin with locals.");
       return { probe: mock.probes.push(body.expression) - 1 };
     case "GET probes/":
-      return { probe: number, expression: mock.probes[number], values: mock.values(mock.probes[number], to) };
+      return { probe: number, expression: mock.probes[number], values: mock.values(mock.probes[number], to).slice(from, from + VALUES_MAX) };
     case "DELETE probes/":
       return {};
     case "POST places/search":

@@ -1,4 +1,4 @@
-// The page against the mock server. Times are printed and never asserted: what is asserted is how much is drawn.
+// The page against the mock server. No time is asserted: what is asserted is how much is executed, drawn and asked for.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -8,11 +8,14 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { countElements, drawn, linked, open, press, settled, steps, take } from "./browser.mjs";
+import { countElements, injectsNothing, linked, open, press, settled, steps, take } from "./browser.mjs";
 import { serve } from "./mock.mjs";
 import { browser, withPage } from "./session.mjs";
+import { counting } from "./work.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
+/** Layouts per action: the page is laid out a few times while it changes, once per frame at most. */
+const LAYOUTS_MAX = 40;
 const VIOLATION = ["propose", "from node 0: {Ask:100}", "from node 0: {Ask:100}", "from node 1: {Vote:100", "from node 0: {Vote:100"];
 
 test("a violation is reached by clicks, and the page says which and why", () =>
@@ -144,8 +147,10 @@ test("a search from here ends in a branch; a refused one is a line with its help
       await press(page, "/");
       await page.locator("#search-start").click();
       await page.waitForSelector(".result.running");
+      assert.match(await page.locator(".result.running .promises").innerText(), /A broken promise appears once all states are explored/);
       server.mock.isHeld = false;
       await page.locator(".finding").click();
+      assert.equal(await page.locator(".result .promises").count(), 0);
       await settled(page);
       assert.match(await page.locator(".properties .strip").first().innerText(), /violated/);
       await page.locator("#strategy").selectOption("broken");
@@ -156,58 +161,93 @@ test("a search from here ends in a branch; a refused one is a line with its help
     (response) => response.url().endsWith("/search"),
   ));
 
-test("5,000 states are a map; a click goes to a state", () =>
+test("5,000 states are a map at a cost per state and step; a click goes to a state", () =>
   withPage({}, async (page) => {
     await press(page, "4");
     await page.waitForSelector(".map-canvas");
-    const start = Date.now();
-    await page.getByLabel("States of the map at most").selectOption("5000");
-    await page.waitForFunction(() => document.querySelector(".map .note")?.textContent?.startsWith("5000 states"));
-    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-    console.log(`5,000 states: ${Date.now() - start} ms with the server`);
+    const count = await counting(page);
+    const shown = await count(async () => {
+      await page.getByLabel("States of the map at most").selectOption("5000");
+      await page.waitForFunction(() => document.querySelector(".map .note")?.textContent?.startsWith("5000 states"));
+    });
+    const edges = await page.evaluate(async () => (await (await fetch("api/v1/map?limit=5000")).json()).edges.length);
+    const parts = 5_000 + edges;
+    console.log(`5,000 states, ${edges} steps: ${JSON.stringify(shown)}`);
+    // It is drawn when the request begins, when the answer is here, and perhaps once more for its size.
+    assert.ok(shown.drawn >= parts && shown.drawn < 4 * parts, `${shown.drawn} lines and circles for ${parts} states and steps`);
+    assert.ok(shown.blocks > parts && shown.blocks < 25 * parts, `${shown.blocks} blocks for ${parts} states and steps`);
+    assert.ok(shown.answers === 1 && shown.bytes < 250 * parts, JSON.stringify(shown));
+    assert.ok(shown.layouts < LAYOUTS_MAX && shown.made < 50 && shown.changed < 300, JSON.stringify(shown));
     await page.locator(".map-canvas").focus();
-    for (let count = 0; count < 3; count += 1) await page.keyboard.press("ArrowDown");
+    for (let moves = 0; moves < 3; moves += 1) {
+      const moved = await count(() => press(page, "ArrowDown"));
+      // Nothing is arranged again.
+      assert.ok(moved.answers === 0 && moved.blocks < 9 * parts && moved.drawn < 4 * parts, JSON.stringify(moved));
+      assert.ok(moved.layouts < LAYOUTS_MAX && moved.made < 50 && moved.changed < 100, JSON.stringify(moved));
+    }
     await page.keyboard.press("Enter");
     await settled(page);
     await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 2 of"));
     assert.ok((await countElements(page)) < 2000);
   }));
 
-test("of 1,000 steps only those in sight are drawn, and a click costs little", () =>
+test("of 1,000 steps only those in sight are drawn, and a click costs what it costs where there are few", async () => {
+  const costs = [];
+  for (const length of [100, 1_000]) {
+    await withPage({ steps: length }, async (page) => {
+      await press(page, "g");
+      const count = await counting(page);
+      const all = [];
+      for (const key of ["j", "j", "G", "k", "g", "v", "G"]) all.push(await count(() => press(page, key)));
+      for (let taken = 0; taken < 5; taken += 1) {
+        all.push(
+          await count(async () => {
+            await take(page, "tick");
+            await linked(page);
+          }),
+        );
+      }
+      assert.deepEqual(await steps(page), { step: length + 5, end: length + 5 });
+      const elements = await countElements(page);
+      assert.ok(elements < 2500, `${elements} elements`);
+      assert.ok((await page.locator(".sheet g.event").count()) < 60);
+      const most = (name) => Math.max(...all.map((counts) => counts[name]));
+      costs.push(Object.fromEntries(Object.keys(all[0]).map((name) => [name, most(name)])));
+      console.log(`${length} steps, at most for a click: ${JSON.stringify(costs.at(-1))}`);
+    });
+  }
+  const [, many] = costs;
+  assert.ok(many.blocks > 0 && many.blocks < 200_000, `${many.blocks} blocks`);
+  assert.ok(many.made < 800 && many.changed < 1_000, `${many.made} elements made, ${many.changed} changes`);
+  assert.ok(many.layouts < LAYOUTS_MAX, `${many.layouts} layouts`);
+  assert.ok(many.answers < 25 && many.bytes < 80_000, `${many.bytes} bytes in ${many.answers} answers`);
+});
+
+test("a probe has a value at each of 1,000 steps, and a step more asks for one", () =>
   withPage({ steps: 1000 }, async (page) => {
-    await press(page, "g");
-    const cdp = await page.context().newCDPSession(page);
-    await cdp.send("Performance.enable");
-    const busy = async () => {
-      const { metrics } = await cdp.send("Performance.getMetrics");
-      const of = (name) => metrics.find((metric) => metric.name === name)?.value ?? 0;
-      return { script: 1000 * of("ScriptDuration"), layout: 1000 * (of("LayoutDuration") + of("RecalcStyleDuration")) };
+    await page.locator("#probe").fill("locals.0.ticks");
+    await page.locator("#probe").press("Enter");
+    // The server gives at most 400 values in an answer.
+    await page.waitForFunction(() => document.querySelector(".probe-name") && !document.querySelector(".probe-name .note"));
+    const shown = () => page.locator('.sheet g.event:has([data-row="1000"]), .sheet g.event[data-row="1000"]').locator("text.mark, text.faint").last().textContent();
+    assert.match(await shown(), /^\d+/);
+    await page.locator("#probe").press("Escape");
+    await settled(page);
+    const asked = [];
+    const note = async (response) => {
+      if (response.url().includes("/probes/")) asked.push(JSON.parse(await response.text()).values.length);
     };
-    const moves = ["j", "j", "G", "k", "g", "v", "G"];
-    const before = await busy();
-    for (const key of moves) await press(page, key);
-    const moved = await busy();
-    for (let count = 0; count < 5; count += 1) await take(page, "tick");
-    const taken = await busy();
-    const each = (from, to, count) => `${((to.script - from.script) / count).toFixed(1)} ms of scripts, ${((to.layout - from.layout) / count).toFixed(1)} ms of layout`;
-    console.log(`1,000 steps, each move: ${each(before, moved, moves.length)}`);
-    console.log(`1,000 steps, each event taken: ${each(moved, taken, 5)}`);
-    assert.deepEqual(await steps(page), { step: 1005, end: 1005 });
-    const elements = await countElements(page);
-    assert.ok(elements < 2500, `${elements} elements`);
-    assert.ok((await page.locator(".sheet g.event").count()) < 60);
+    page.on("response", note);
+    await take(page, "tick");
+    await page.waitForFunction(() => !document.querySelector(".probe-name .note"));
+    await linked(page);
+    page.off("response", note);
+    assert.deepEqual(asked, [1]);
   }));
 
 test("hostile names inject nothing, and letters that reverse text are shown as such", () =>
   withPage({ isHostile: true }, async (page) => {
-    await page.locator(".next button.choice").first().click();
-    await settled(page);
-    for (const key of ["2", "3", "4", "1"]) await press(page, key);
-    await drawn(page);
-    assert.equal(await page.evaluate(() => window.injected), undefined);
-    assert.equal(await page.locator("img").count(), 0);
-    const text = await page.evaluate(() => document.documentElement.outerHTML);
-    assert.ok(!text.includes("\u202E"), "a letter that reverses text is in the page");
+    const text = await injectsNothing(page);
     assert.ok(text.includes("‹U+202E›"), "the letter is not shown");
   }));
 
@@ -300,6 +340,33 @@ test("a bundle opens without a server: steps, branches, writers, links", () =>
     await recorded.page.waitForSelector(".notice.error");
     assert.match(await recorded.page.locator(".notice.error").innerText(), /is a recording/);
     await recorded.page.waitForFunction(() => location.hash === "#place-1");
+    await recorded.end();
+    await rm(file);
+  }));
+
+test("exactly 5,000 steps are a bundle and a link; with one more, the address is no link and a bundle is refused", () =>
+  withPage({ steps: 5000 }, async (page, server) => {
+    assert.deepEqual(await steps(page), { step: 5000, end: 5000 });
+    await linked(page);
+    const fragment = await page.evaluate(() => location.hash);
+    assert.equal(fragment.split("-").length, 5000);
+    const downloads = page.waitForEvent("download");
+    await press(page, "b");
+    const file = path.join(tmpdir(), `host-explore-long-${process.pid}.html`);
+    await (await downloads).saveAs(file);
+    await take(page, "tick");
+    await page.waitForFunction(() => location.hash === "");
+    await press(page, "b");
+    await page.waitForSelector(".notice.error:has-text('at most 5000 steps, and this branch has 5001')");
+    // The link is that of the step, also after the session has grown.
+    await page.goto(`${server.url}${fragment}`);
+    await page.waitForFunction(() => document.querySelector(".present")?.textContent?.startsWith("step 5000 of"));
+    const recorded = await open(browser, `file://${file}`);
+    await settled(recorded.page);
+    assert.deepEqual(await steps(recorded.page), { step: 5000, end: 5000 });
+    await press(recorded.page, "g", "j");
+    assert.deepEqual(await steps(recorded.page), { step: 1, end: 5000 });
+    assert.ok((await recorded.page.locator(".tree-row").count()) > 3);
     await recorded.end();
     await rm(file);
   }));
