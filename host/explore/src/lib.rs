@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `refused` | why a request is refused |
 //! | `engine` | the tree of executions, and what requests ask of it |
+//! | `words` | the words of a request, and the job that is made of them |
 //! | `requests` | the requests of the API, a row each |
 //! | `routes` | from the words of a request to a job for the engine |
 //! | `guard` | requests that are not from the page |
@@ -19,6 +20,7 @@ mod refused;
 mod requests;
 mod routes;
 mod server;
+mod words;
 
 pub use engine::{Explored, PLACES_MAX};
 pub use requests::{Given, REQUESTS, Request};

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::engine::{Engine, Wanted};
 use crate::refused::{Answer, Refused};
-use crate::routes::{Job, Words};
+use crate::words::{Job, Words};
 
 /// The defaults for the seconds of a search and for the states of a map.
 const SECONDS: u64 = 60;

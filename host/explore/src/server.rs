@@ -17,7 +17,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::engine::{Engine, Explored};
 use crate::guard::Guard;
 use crate::refused::{Answer, Refused};
-use crate::routes::{self, Job, Words};
+use crate::routes;
+use crate::words::{Job, Words};
 
 /// Bytes of a request: a trace that is opened.
 const BODY_BYTES_MAX: usize = 32 << 20;

@@ -1,4 +1,4 @@
-//! What requests cost, counted by a clock: searches of states, handlers and expressions read it as they proceed.
+//! The cost of requests, in reads of a clock: searches of states, handlers and expressions read it as they proceed.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

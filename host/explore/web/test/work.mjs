@@ -1,5 +1,5 @@
-// What the page does on behalf of an action, in counts that no speed of a machine changes much: blocks of its script that are executed,
-// elements that are made and changed, layouts, answers and their bytes.
+// The work of the page for an action, in counts that the speed of a machine hardly changes: executed blocks of its script, elements that
+// are made and changed, layouts, answers and their bytes.
 
 import { drawn } from "./browser.mjs";
 

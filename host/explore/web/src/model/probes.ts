@@ -37,7 +37,7 @@ export class Probes {
   follow(): void {
     const { line } = this.places;
     if (line === this.known) return;
-    // What both branches share keeps its values: a step more costs one of them.
+    // Steps of both branches keep their values: a step more costs one of them.
     const shared = sharedBy(this.known, line);
     this.known = line;
     if (this.all.length === 0) return;
