@@ -363,14 +363,14 @@ pub const MUTANTS: &[Mutant] = &[
         LINKS,
         "is_known && !self.connections.is_refused(to, over)",
         "is_known",
-        &(LINKED, "cannot happen"),
+        &(LINKED, "their connection stays"),
     ),
     of_live(
         "a node loses a message and breaks no connection",
         LINKS,
         "Some(Breaking::Here) => self.disconnect(model, me, peer),",
         "Some(Breaking::Here) => Ok(()),",
-        &(LINKED, "cannot happen"),
+        &(LINKED, "their connection stays"),
     ),
     of_live(
         "a node loses a message behind which its peer has broken the connection",
@@ -397,11 +397,18 @@ pub const MUTANTS: &[Mutant] = &[
         &(&["the_error_of_a_peer_after_a_reset_is_predicted_long_after_the_last_message"], "predicting: 0"),
     ),
     of_live(
-        "a connection that has broken stays open in snapshots",
+        "a snapshot begins with each connection open over which a packet has ever travelled",
+        "host/live/src/checkpoint/beginning.rs",
+        "snapshot.is_open(node, *peer)",
+        "snapshot.checkpoints[&node].channels.contains_key(peer)",
+        &(&["no_error_is_predicted_over_a_connection_that_has_broken_and_is_not_in_use"], "predicting"),
+    ),
+    of_live(
+        "a connection that has broken stays open",
         MANAGER,
         "std::mem::take(&mut channel.is_open)",
         "channel.is_open",
-        &(&["no_error_is_predicted_over_a_connection_that_has_broken_and_is_not_in_use"], "predicting"),
+        &(LINKED, "the model has no outcome of TransportError"),
     ),
     of_live(
         "a snapshot has a connection open that a start of the peer has broken",
@@ -415,7 +422,7 @@ pub const MUTANTS: &[Mutant] = &[
         "host/live/src/checkpoint/snapshot.rs",
         "(is_open || !self.contents(node, peer).in_flight.is_empty())",
         "(is_open || true)",
-        &(LINKED, "is open in a snapshot, and not in the model"),
+        &(&["an_end_is_open_unless_the_peer_has_broken_the_connection"], "snapshot.rs"),
     ),
     of_live(
         "a filter discards a message over a connection that cannot break",
