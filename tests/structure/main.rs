@@ -83,6 +83,7 @@ const PURE_USES: &[&str] = &[
     "postcard",
     "rand_chacha",
     "rayon",
+    "rpds",
     "regex-lite",
     "rustc-hash",
     "serde",

@@ -8,7 +8,7 @@ use host_agreement::reference::promises::{self, Outcome};
 use host_agreement::reference::{self, Prefix, Reached, System};
 use host_model::contract::{MachineFactory, PropertyKind, Selected};
 use host_model::scenario::{Faults, Link, Network};
-use host_model::toys::{Dice, Feature, Toy, ToyProperty};
+use host_model::toys::{Dice, Feature, Medium, Toy, ToyProperty};
 use host_search::kernel::SearchBounds;
 use host_search::kernel::goals::Goals;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
@@ -222,6 +222,8 @@ impl Case {
         ] {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
+        // The place of the durable state changes nothing else.
+        toy.medium = [Medium::Persisted, Medium::Map, Medium::WholeMap][seed as usize % 3];
         let mut system = arranged(toy, row, &mut dice);
         // Faults that happen on all networks take turns, and so do faults that need an order.
         *system.faults.of_mut(fault(seed, true)) = value(Axis::Resets) as u32;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::{
-    Effects, Envelope, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Snapshot,
-    StateOwner, TransferError,
+    DurableState, Effects, Envelope, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
+    Snapshot, StateOwner, TransferError,
 };
 use host_model::scenario::{FaultState, Network};
 use host_search::kernel::dice::dice;
@@ -114,11 +114,11 @@ impl<'m, G: Gate> Node<'m, G> {
     ) -> Result<Self, Failure> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
-        let parts = |record: Record| (Some(record.numbers), record.protocol, record.peers, record.disks);
-        let (numbers, protocol, starts, disks) = record.map(parts).unwrap_or_default();
+        let parts = |it: Record| (Some(it.numbers), it.protocol.map(DurableState::persisted), it.peers, it.disks);
+        let (numbers, durable, starts, disks) = record.map(parts).unwrap_or_default();
         let disks = Disks::drawn_by(disks, identity.session);
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
-        let input = Input::Init { node, nodes, config: &config, durable: protocol.as_deref() };
+        let input = Input::Init { node, nodes, config: &config, durable: durable.as_ref() };
         let result = answers::run(&mut *machine, None, input, &mut dice, &BTreeSet::new(), &mut effects)?;
         let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
         let moment = result.and_then(|()| {

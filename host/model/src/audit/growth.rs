@@ -75,7 +75,7 @@ fn in_turns<'n>(loops: Vec<(&'n State, &'n Way)>) -> Vec<(&'n State, &'n Way)> {
 /// Repeats a handler.
 fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<ContractViolation>, MachineError> {
     machine.restore(Some(&way.from.0))?;
-    let mut sizes = vec![way.from.0.bytes()];
+    let mut sizes = vec![way.from.0.memory_bytes()];
     let mut effects = Effects::default();
     for repetition in 1..=REPETITIONS {
         machine.ask_stop()?;
@@ -83,7 +83,7 @@ fn grows(machine: &mut dyn Machine, state: &State, way: &Way) -> Result<Option<C
             break;
         }
         if repetition % (REPETITIONS / 4) == 0 {
-            sizes.push(machine.capture().bytes());
+            sizes.push(machine.capture().memory_bytes());
         }
     }
     let grows = sizes.len() == 5 && sizes.windows(2).skip(1).all(|pair| pair[0] < pair[1]);
@@ -124,7 +124,7 @@ fn keeps_growing(
             }
         }
         repetitions *= 2;
-        let size = machine.capture().bytes();
+        let size = machine.capture().memory_bytes();
         // A leak in each call doubles the total with the number of calls. Less than half of that is a heap that settles.
         let more = size.saturating_sub(last);
         if more < last.saturating_sub(first) / 2 {

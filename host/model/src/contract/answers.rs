@@ -1,6 +1,7 @@
 //! The queries for the aspects of a machine, and the neutral answers where an aspect is absent.
 
 use crate::contract::aspects::{self, Aspect, AspectName, aspects};
+use crate::contract::durable_map::DurableState;
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
 use crate::contract::exchange::{Arrival, Quorum, Role, Snapshot, StateOwner};
@@ -56,6 +57,12 @@ impl dyn Machine + '_ {
     /// See [`Durable::persist`](aspects::Durable::persist).
     pub fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         self.durable().map_or(Ok(None), |durable| durable.persist())
+    }
+
+    /// The durable state: the result of [`persist`](Self::persist) and the durable map; `None` if that is nothing.
+    pub fn durable_state(&mut self) -> Result<Option<DurableState>, Fault> {
+        let map = self.storage().map(|storage| storage.map());
+        Ok(DurableState::of(self.persist()?, map.unwrap_or_default()))
     }
 
     /// See [`Quorums::takes_quorums`](aspects::Quorums::takes_quorums).

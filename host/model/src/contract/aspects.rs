@@ -7,6 +7,7 @@
 //! A new aspect is a trait and its row. If absence has a neutral answer, a function in `answers` gives it. Machines around others
 //! forward it unchanged.
 
+use crate::contract::durable_map::DurableMap;
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
 use crate::contract::exchange::{Arrival, Quorum, Role, Snapshot, StateOwner};
@@ -50,6 +51,8 @@ macro_rules! aspects {
                 listening: Listening,
                 /// Lines of text that handlers write.
                 logging: Logging,
+                /// The durable map that handlers write.
+                storage: Storage,
             }
         }
     };
@@ -219,4 +222,10 @@ pub trait Listening {
 pub trait Logging {
     /// Whether [`Effects::log`](crate::contract::Effects::log) is filled from now on. Machines start without it.
     fn keep_log(&mut self, keep: bool);
+}
+
+/// See [`AspectName::Storage`].
+pub trait Storage {
+    /// The durable map of the node as it is now.
+    fn map(&mut self) -> DurableMap;
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::draws::Draws;
+use crate::contract::durable_map::{DurableMap, DurableState};
 use crate::contract::event::{Envelope, LocalEvent, NodeId};
 use crate::contract::live::Aside;
 
@@ -135,8 +136,8 @@ pub enum Input<'a> {
         nodes: u32,
         /// One `key=value` a line, sorted by key.
         config: &'a str,
-        /// The result of `persist` before a reset; none at the first start.
-        durable: Option<&'a [u8]>,
+        /// The durable state after a reset; none at the first start.
+        durable: Option<&'a DurableState>,
     },
     /// Delivery of a message.
     Message {
@@ -211,32 +212,69 @@ pub struct StateOwner<'c> {
 /// A captured local state, shared and immutable. The machine that made it defines the meaning of the words; it and its
 /// siblings from the same factory can restore it.
 #[derive(Clone)]
-pub struct Snapshot(Arc<[u64]>);
+pub struct Snapshot {
+    words: Arc<[u64]>,
+    /// The durable map of the node, if it has one.
+    map: Option<Arc<CapturedMap>>,
+}
+
+/// A durable map in a snapshot.
+struct CapturedMap {
+    map: DurableMap,
+    /// Bytes that it does not share with the map that the node had before.
+    own_bytes: usize,
+}
 
 impl Snapshot {
     /// Keeps what a machine wants back.
     pub fn new(words: &[u64]) -> Self {
-        Self(words.into())
+        Self { words: words.into(), map: None }
+    }
+
+    /// The same with a durable map; `before` is the one that the node had when it was restored last, whose entries are counted elsewhere.
+    #[must_use]
+    pub fn with_map(self, map: &DurableMap, before: &DurableMap) -> Self {
+        // Writes of one key again and again allocate more than the map has in the end.
+        let written = map.allocated_bytes().saturating_sub(before.allocated_bytes());
+        let own_bytes = written.min(map.whole_bytes()) as usize;
+        let captured = CapturedMap { map: map.clone(), own_bytes: own_bytes + size_of::<CapturedMap>() };
+        Self { map: Some(Arc::new(captured)), ..self }
+    }
+
+    /// These words in place of its own, with its durable map.
+    #[must_use]
+    pub fn with_words(&self, words: &[u64]) -> Self {
+        Self { words: words.into(), map: self.map.clone() }
     }
 
     /// The content, in words.
     pub fn words(&self) -> &[u64] {
-        &self.0
+        &self.words
+    }
+
+    /// The durable map, if the node has one.
+    pub fn map(&self) -> Option<&DurableMap> {
+        self.map.as_ref().map(|captured| &captured.map)
     }
 
     /// Whether this is the same snapshot, and not only an equal one.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.words, &other.words)
     }
 
     /// Whether there is a second handle to it.
     pub(crate) fn is_shared(&self) -> bool {
-        Arc::strong_count(&self.0) > 1
+        Arc::strong_count(&self.words) > 1
+    }
+
+    /// Bytes of its words: the memory of the node, without its durable map.
+    pub fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.words)
     }
 
     /// Bytes kept for this snapshot alone, what it shares with others apart.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.0)
+        self.memory_bytes() + self.map.as_ref().map_or(0, |captured| captured.own_bytes)
     }
 }
 

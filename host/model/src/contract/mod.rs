@@ -6,6 +6,7 @@
 //! | `aspects` | what a machine may offer beyond that: the optional interfaces of the contract, and the host's own |
 //! | `answers` | the queries for the aspects of a machine, and the neutral answers without them |
 //! | `exchange` | what a machine takes and returns: inputs, effects, properties, snapshots |
+//! | `durable_map` | the entries that handlers write and that survive a reset |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
 //! | `hex` | bytes as digits, in documents and for people |
@@ -24,6 +25,7 @@
 mod answers;
 pub mod aspects;
 mod draws;
+mod durable_map;
 mod error;
 mod event;
 mod exchange;
@@ -42,6 +44,7 @@ mod wrapper;
 
 pub use aspects::{Aspect, AspectName};
 pub use draws::Draws;
+pub use durable_map::{DurableMap, DurableState};
 pub use error::{MachineError, TransferError};
 pub use event::{Envelope, LocalEvent, LocalKind, NodeId};
 pub use exchange::{

@@ -159,7 +159,7 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
                 }
             };
             let nodes = lts.scenario.nodes;
-            let input = Input::Init { node: job.node, nodes, config: &lts.config, durable: durable.as_deref() };
+            let input = Input::Init { node: job.node, nodes, config: &lts.config, durable: durable.as_ref() };
             explore(lts, machine, job.node, None, input)
         }
     }

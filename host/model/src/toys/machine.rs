@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::contract::aspects::{Aspect, AspectName, Completion, Durable, Neighbourhood, Quorums, Symmetry, Transfer};
+use crate::contract::aspects::{
+    Aspect, AspectName, Completion, Durable, Neighbourhood, Quorums, Storage, Symmetry, Transfer,
+};
 use crate::contract::{
-    Choice, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId,
-    Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
+    Choice, DurableMap, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory,
+    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
 };
 use crate::toys::property::ToyProperty;
 use crate::toys::renaming::renamed;
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
-use crate::toys::toy::Toy;
+use crate::toys::stored::Stored;
+use crate::toys::toy::{Medium, Toy};
 
 impl MachineFactory for Arc<Toy> {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        Ok(Box::new(ToyMachine { toy: Self::clone(self), node: 0, state: 0 }))
+        Ok(Box::new(ToyMachine { toy: Self::clone(self), node: 0, state: 0, stored: Stored::default() }))
     }
 
     fn hears_errors(&self) -> bool {
@@ -26,6 +29,7 @@ struct ToyMachine {
     toy: Arc<Toy>,
     node: NodeId,
     state: ToyState,
+    stored: Stored,
 }
 
 impl Machine for ToyMachine {
@@ -34,17 +38,26 @@ impl Machine for ToyMachine {
             let words = snapshot.words();
             (words[0] as NodeId, words[1] as ToyState)
         });
+        self.stored = Stored::at(snapshot.and_then(Snapshot::map));
+        if self.toy.medium == Medium::WholeMap {
+            self.state = self.stored.state();
+        }
         Ok(())
     }
 
     fn handle(&mut self, input: Input<'_>, script: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
+        let durable = match input {
+            Input::Init { durable: Some(durable), .. } => self.toy.medium.read(durable),
+            _ => None,
+        };
         // Messages of the first `init` are never refused.
-        let is_careful = self.toy.is_careful && !matches!(input, Input::Init { durable: None, .. });
+        let is_careful = self.toy.is_careful && (durable.is_some() || !matches!(input, Input::Init { .. }));
         let mut outcomes = match input {
-            Input::Init { node, durable, .. } => {
+            Input::Init { node, durable: given, .. } => {
                 self.node = node;
-                self.toy.restart(node, durable.map(|durable| durable[0]))
+                self.stored = Stored::at(given.map(|given| &given.map));
+                self.toy.restart(node, durable)
             }
             Input::Message { src, payload } => {
                 self.toy.outcomes(self.node, self.state, ToyTrigger::Message(src, payload[0]))
@@ -82,14 +95,21 @@ impl Machine for ToyMachine {
             effects.sent.push(Envelope { to, payload });
         }
         let Some(next) = next else {
+            // It writes before it traps; nothing of this is ever seen.
+            self.write(self.state.wrapping_add(1));
             return Err(Fault::new(FaultKind::Trap, trap_words(self.state)));
         };
         self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
+        self.write(self.state);
         Ok(())
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
-        Ok(vec![self.state])
+        Ok(match self.toy.medium {
+            Medium::Persisted => vec![self.state],
+            Medium::Map => [&[self.state], &self.stored.map.fingerprint()[..]].concat(),
+            Medium::WholeMap => self.stored.map.fingerprint().to_vec(),
+        })
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
@@ -109,7 +129,11 @@ impl Machine for ToyMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
-        Snapshot::new(&[u64::from(self.node), u64::from(self.state)])
+        let snapshot = Snapshot::new(&[u64::from(self.node), u64::from(self.state)]);
+        match self.toy.medium {
+            Medium::Persisted => snapshot,
+            Medium::Map | Medium::WholeMap => self.stored.kept(snapshot),
+        }
     }
 
     fn properties(&mut self) -> Result<Vec<Property>, Fault> {
@@ -135,6 +159,7 @@ impl Machine for ToyMachine {
             AspectName::Completion => Some(Aspect::Completion(self)),
             AspectName::Neighbourhood => Some(Aspect::Neighbourhood(self)),
             AspectName::Transfer => Some(Aspect::Transfer(self)),
+            AspectName::Storage if self.toy.medium != Medium::Persisted => Some(Aspect::Storage(self)),
             _ => None,
         }
     }
@@ -142,7 +167,31 @@ impl Machine for ToyMachine {
 
 impl Durable for ToyMachine {
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(self.toy.durable.get(&(self.node, self.state)).map(|durable| vec![*durable]))
+        let is_here = self.toy.medium == Medium::Persisted;
+        Ok(self.kept(self.state).filter(|_| is_here).map(|durable| vec![durable]))
+    }
+}
+
+impl Storage for ToyMachine {
+    fn map(&mut self) -> DurableMap {
+        self.stored.map.clone()
+    }
+}
+
+impl ToyMachine {
+    /// The durable state of this node in a state.
+    fn kept(&self, state: ToyState) -> Option<u8> {
+        self.toy.durable.get(&(self.node, state)).copied()
+    }
+
+    /// Writes the map of a state.
+    fn write(&mut self, state: ToyState) {
+        let kept = self.kept(state);
+        match self.toy.medium {
+            Medium::Persisted => {}
+            Medium::Map => self.stored.write(kept, None),
+            Medium::WholeMap => self.stored.write(kept, Some(state)),
+        }
     }
 }
 
@@ -192,13 +241,18 @@ impl Neighbourhood for ToyMachine {
 
 impl Transfer for ToyMachine {
     fn export(&mut self, snapshot: &Snapshot, _owner: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(snapshot.words().iter().map(|word| *word as u8).collect())
+        let words = snapshot.words().iter().map(|word| *word as u8);
+        Ok(words.chain(snapshot.map().into_iter().flat_map(DurableMap::to_bytes)).collect())
     }
 
     fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
         let node = owner.node;
         match exported {
-            [of, state] if NodeId::from(*of) == node => Ok(Snapshot::new(&[u64::from(node), u64::from(*state)])),
+            [of, state, map @ ..] if NodeId::from(*of) == node && self.toy.medium.has(map) => {
+                let snapshot = Snapshot::new(&[u64::from(node), u64::from(*state)]);
+                let map = DurableMap::from_bytes(map).unwrap_or_default();
+                Ok(if self.toy.medium == Medium::Persisted { snapshot } else { Stored::at(Some(&map)).kept(snapshot) })
+            }
             _ => Err(TransferError::Refused(format!("this is no state of node {node} of a toy"))),
         }
     }

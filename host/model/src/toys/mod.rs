@@ -9,6 +9,7 @@
 //! | `property` | properties given by tuples of local states |
 //! | `toy` | a protocol given by a table, and its construction |
 //! | `machine` | a toy as a machine |
+//! | `stored` | the durable map of a toy node |
 //! | `native` | parts of machines that tests write by hand |
 //! | `renaming` | contents and states that name a node, and renamings of nodes |
 //! | `dice` | random numbers |
@@ -28,6 +29,7 @@ mod property;
 mod random;
 mod renaming;
 mod rule;
+mod stored;
 mod symmetric;
 mod toy;
 
@@ -38,4 +40,4 @@ pub use overheard::Overheard;
 pub use property::{Evaluated, ToyProperty};
 pub use renaming::{named, permutations, renamed};
 pub use rule::{ToyOutcome, ToyState, ToyTrigger};
-pub use toy::Toy;
+pub use toy::{Medium, Toy};

@@ -6,6 +6,18 @@ use crate::contract::{LocalKind, NodeId, PropertyKind, PropertyScope};
 use crate::toys::property::{ToyProperty, matches};
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 
+/// The place of the durable state of a toy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Medium {
+    /// The result of `persist`.
+    #[default]
+    Persisted,
+    /// The durable map, which handlers write.
+    Map,
+    /// The durable map as well, which also has the state of the node: machines keep nothing else, and states differ in it alone.
+    WholeMap,
+}
+
 /// A protocol given by a table. A message or an error without a rule changes nothing; a local event is
 /// possible exactly in the states that have a rule for it. Several outcomes of one rule are a call of `choose`.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +32,8 @@ pub struct Toy {
     pub rules: BTreeMap<(NodeId, ToyState, ToyTrigger), Vec<ToyOutcome>>,
     /// The durable state of a node in a state; no entry means none.
     pub durable: BTreeMap<(NodeId, ToyState), u8>,
+    /// The place of the durable state.
+    pub medium: Medium,
     /// The outcomes of a restart with this durable state. Without an entry the node goes to the state with that number; without
     /// a durable state, it begins as at the start.
     pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
@@ -169,6 +183,13 @@ impl Toy {
     #[must_use]
     pub fn keep(mut self, node: NodeId, state: ToyState, durable: u8) -> Self {
         self.durable.insert((node, state), durable);
+        self
+    }
+
+    /// Moves the durable state to another place.
+    #[must_use]
+    pub fn in_medium(mut self, medium: Medium) -> Self {
+        self.medium = medium;
         self
     }
 

@@ -299,7 +299,7 @@ impl Replay {
         };
         machine.restore(None)?;
         let config = self.config.clone();
-        let input = Input::Init { node, nodes: self.nodes, config: &config, durable: durable.as_deref() };
+        let input = Input::Init { node, nodes: self.nodes, config: &config, durable: durable.as_ref() };
         self.run(node, input, choices)
     }
 

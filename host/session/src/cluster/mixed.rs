@@ -154,7 +154,7 @@ impl ComponentTable {
 /// The snapshot of an instance.
 fn tagged(instance: usize, captured: &Snapshot) -> Snapshot {
     let words: Vec<u64> = std::iter::once(instance as u64).chain(captured.words().iter().copied()).collect();
-    Snapshot::new(&words)
+    captured.with_words(&words)
 }
 
 impl Machine for MixedMachine {
@@ -169,7 +169,8 @@ impl Machine for MixedMachine {
         };
         let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
         self.active = Some(*instance as usize);
-        self.machine().restore(Some(&Snapshot::new(words)))
+        let of_instance = snapshot.with_words(words);
+        self.machine().restore(Some(&of_instance))
     }
 
     fn confirm_fault(&self) -> Result<(), MachineError> {
@@ -310,7 +311,7 @@ impl Transfer for MixedMachine {
         let (instance, words) = snapshot.words().split_first().expect("it begins with the number of its instance");
         self.active = Some(*instance as usize);
         let (node, nodes, config) = self.told(owner.config);
-        self.machine().export(&Snapshot::new(words), StateOwner { node, nodes, config: &config })
+        self.machine().export(&snapshot.with_words(words), StateOwner { node, nodes, config: &config })
     }
 
     fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {

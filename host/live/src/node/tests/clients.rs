@@ -39,7 +39,9 @@ impl Machine for Sum {
     fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
         match input {
-            Input::Init { durable, .. } => self.0 = durable.map_or(0, |durable| durable[0].into()),
+            Input::Init { durable, .. } => {
+                self.0 = durable.map_or(0, |durable| durable.persisted.as_ref().expect("it persists")[0].into())
+            }
             Input::Local(event) => {
                 let number = u64::from_le_bytes(event.payload[..].try_into().expect("there are eight"));
                 match &event.name[..] {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use host_model::contract::aspects::{Durable, Neighbourhood, Quorums, Timing, Transfer};
-use host_model::contract::{Effects, Input, LocalEvent, Machine, MachineFactory, Snapshot, StateOwner};
+use host_model::contract::{DurableState, Effects, Input, LocalEvent, Machine, MachineFactory, Snapshot, StateOwner};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::Toy;
@@ -81,7 +81,7 @@ impl Twins<'_, '_> {
     }
 }
 
-fn init(node: u32, durable: Option<&[u8]>) -> Input<'_> {
+fn init(node: u32, durable: Option<&DurableState>) -> Input<'_> {
     Input::Init { node, nodes: NODES, config: "", durable }
 }
 
@@ -108,16 +108,16 @@ fn looking_a_handler_up_is_running_it() {
             for start in 0..3 {
                 let machine = toy.machine().expect("it is native");
                 let mut twins = Twins { node, memo: Memo::new(&memory, node), machine, durable, captured: Vec::new() };
-                let kept = twins.durable.clone();
+                let kept = twins.durable.clone().map(DurableState::persisted);
                 twins.memo.restore(None).expect("it is native");
                 twins.machine.restore(None).expect("it is native");
                 let mut effects = Effects::default();
-                twins.machine.handle(init(node, kept.as_deref()), &[], &mut effects).expect("toys start");
+                twins.machine.handle(init(node, kept.as_ref()), &[], &mut effects).expect("toys start");
                 let answers = effects.choices.first().map_or(1, |choice| choice.alternatives);
                 twins.machine.restore(None).expect("it is native");
                 answered += u64::from(answers > 1);
                 let script = [below(&mut dice, answers.into()) as u32];
-                if !twins.handle(init(node, kept.as_deref()), &script) {
+                if !twins.handle(init(node, kept.as_ref()), &script) {
                     break;
                 }
                 // The durable state depends on where the start ended.

@@ -137,7 +137,8 @@ impl Machine for RegisterMachine {
         let register = &mut self.register;
         match input {
             Input::Init { node, nodes, durable, .. } => {
-                let (tag, value) = durable.map(decode).unwrap_or_default();
+                let (tag, value) =
+                    durable.and_then(|durable| durable.persisted.as_deref()).map(decode).unwrap_or_default();
                 *register = Register { me: node, nodes, tag, value, operations: BTreeMap::new() };
             }
             Input::Message { src, payload } => {

@@ -15,7 +15,7 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::contract::{Fault, Machine, NodeId};
+use crate::contract::{DurableState, Fault, Machine, NodeId};
 use crate::scenario::link::Network;
 
 mod breaks;
@@ -175,7 +175,7 @@ pub struct NodeFault {
 }
 
 /// Asks a machine for its durable state.
-type Durable = fn(&mut dyn Machine) -> Result<Option<Vec<u8>>, Fault>;
+type Durable = fn(&mut dyn Machine) -> Result<Option<DurableState>, Fault>;
 
 /// The effect of a fault on a node.
 #[derive(Clone, Copy, Debug)]
@@ -399,7 +399,7 @@ impl FaultEvent {
     /// # Errors
     ///
     /// The guest fails to answer.
-    pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<Vec<u8>>, Fault> {
+    pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<DurableState>, Fault> {
         match self.event().effect {
             Effect::Restart(durable) => durable(machine),
             Effect::Disconnect => unreachable!("a broken connection restarts no node"),

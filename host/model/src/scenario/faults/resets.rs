@@ -15,5 +15,9 @@ pub const FAULT: FaultDescription = FaultDescription {
     by_default: 0,
     needs: None,
     shows: Shows::Anywhere,
-    event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(|machine| machine.persist()) }),
+    event: Some(NodeFault {
+        kind: "reset",
+        words: "reset",
+        effect: Effect::Restart(|machine| machine.durable_state()),
+    }),
 };

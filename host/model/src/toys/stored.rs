@@ -1,0 +1,85 @@
+//! The durable map of a toy node.
+
+use crate::contract::{DurableMap, DurableState, Snapshot};
+use crate::toys::rule::ToyState;
+use crate::toys::toy::Medium;
+
+/// The key of the state, if the map has it.
+const STATE: &[u8] = &[0];
+
+/// The first byte of the other keys, and the byte behind it.
+const KEPT: [&[u8]; 2] = [&[1], &[2]];
+
+/// The map, and the one that the node was restored with last.
+///
+/// A durable state `n` is the keys 1 to `n` behind a common first byte, and one more with the number: a change puts and deletes several
+/// entries, one by one and as a range.
+#[derive(Default)]
+pub(super) struct Stored {
+    pub(super) map: DurableMap,
+    before: DurableMap,
+}
+
+impl Stored {
+    /// That of a node with this map.
+    pub(super) fn at(map: Option<&DurableMap>) -> Self {
+        let map = map.cloned().unwrap_or_default();
+        Self { before: map.clone(), map }
+    }
+
+    /// Writes the durable state, and the state if the map has it.
+    pub(super) fn write(&mut self, kept: Option<u8>, state: Option<ToyState>) {
+        let Some(kept) = kept else {
+            self.map.delete_range(KEPT[0], Some(KEPT[1]));
+            return self.put_state(state);
+        };
+        for number in 1..=kept {
+            self.map.put(&[1, number], b"");
+        }
+        self.map.put(&[1, u8::MAX], &[kept]);
+        self.map.delete_range(&[1, kept + 1], Some(&[1, u8::MAX]));
+        self.put_state(state);
+    }
+
+    fn put_state(&mut self, state: Option<ToyState>) {
+        match state {
+            Some(state) => self.map.put(STATE, &[state]),
+            None => self.map.delete(STATE),
+        }
+    }
+
+    /// The state that the map has.
+    pub(super) fn state(&self) -> ToyState {
+        self.map.get(STATE).map_or(0, |state| state[0])
+    }
+
+    /// A snapshot with the map.
+    pub(super) fn kept(&self, snapshot: Snapshot) -> Snapshot {
+        snapshot.with_map(&self.map, &self.before)
+    }
+}
+
+impl Medium {
+    /// Whether these are the bytes of a map that an exported state has.
+    pub(super) fn has(self, map: &[u8]) -> bool {
+        match self {
+            Self::Persisted => map.is_empty(),
+            Self::Map | Self::WholeMap => DurableMap::from_bytes(map).is_some(),
+        }
+    }
+
+    /// The durable state of a toy in what a reset has left.
+    pub(super) fn read(self, durable: &DurableState) -> Option<u8> {
+        match self {
+            Self::Persisted => durable.persisted.as_ref().map(|bytes| bytes[0]),
+            Self::Map | Self::WholeMap => {
+                let mut kept = durable.map.range(KEPT[0], Some(KEPT[1])).map(|(key, value)| (key[1], value));
+                let (last, value) = kept.next_back()?;
+                let numbers: Vec<u8> = kept.map(|(number, _)| number).collect();
+                assert_eq!((last, value), (u8::MAX, &[numbers.len() as u8][..]), "it is what was written");
+                assert!(numbers.iter().copied().eq(1..=value[0]), "it is what was written");
+                Some(value[0])
+            }
+        }
+    }
+}
