@@ -377,7 +377,339 @@ pub mod host {
                 }
             }
         }
-        /// All that a guest may import, besides `odds` and `live`. A component that imports anything else is refused at load.
+        /// Optional to import: the durable map of a node, from keys to values, in the order of the keys. It survives a reset. A write costs
+        /// as much as the change, however large the map is: a log has an entry per index, a store an entry per key.
+        ///
+        /// The map is part of the state of the node, like its memory: states that differ in it alone are different states, and `node.serialize` need
+        /// not contain it. The writes of a handler are durable before its messages and answers leave. A handler that traps has written nothing.
+        /// A fresh instance finds the map as the reset left it, already in `node.init`; at the first start it is empty.
+        ///
+        /// Keys are compared byte by byte, and a prefix of a key comes before it: write numbers with the most significant byte first.
+        ///
+        /// `get` and `range` may be called in every function of a node, from `node.init` on: in all but those that work before `init`. The others
+        /// may be called where `choose` may be. Elsewhere each is a fault of the guest; so are keys, values and maps above the host's limits.
+        #[allow(dead_code, async_fn_in_trait, unused_imports, clippy::all)]
+        pub mod storage {
+            #[used]
+            #[doc(hidden)]
+            static __FORCE_SECTION_REF: fn() = super::super::super::__link_custom_section_describing_imports;
+            use super::super::super::_rt;
+            /// A key with its value.
+            #[derive(Clone)]
+            pub struct Entry {
+                /// The key.
+                pub key: _rt::Vec<u8>,
+                /// Its value.
+                pub value: _rt::Vec<u8>,
+            }
+            impl ::core::fmt::Debug for Entry {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    f.debug_struct("Entry")
+                        .field("key", &self.key)
+                        .field("value", &self.value)
+                        .finish()
+                }
+            }
+            /// The order of a result.
+            #[repr(u8)]
+            #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
+            pub enum Order {
+                /// The least key first.
+                Ascending,
+                /// The greatest key first.
+                Descending,
+            }
+            impl ::core::fmt::Debug for Order {
+                fn fmt(
+                    &self,
+                    f: &mut ::core::fmt::Formatter<'_>,
+                ) -> ::core::fmt::Result {
+                    match self {
+                        Order::Ascending => f.debug_tuple("Order::Ascending").finish(),
+                        Order::Descending => f.debug_tuple("Order::Descending").finish(),
+                    }
+                }
+            }
+            impl Order {
+                #[doc(hidden)]
+                pub unsafe fn _lift(val: u8) -> Order {
+                    if !cfg!(debug_assertions) {
+                        return unsafe { ::core::mem::transmute(val) };
+                    }
+                    match val {
+                        0 => Order::Ascending,
+                        1 => Order::Descending,
+                        _ => panic!("invalid enum discriminant"),
+                    }
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The value of a key; none if it is not in the map.
+            #[allow(async_fn_in_trait)]
+            pub fn get(key: &[u8]) -> Option<_rt::Vec<u8>> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 3 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 3
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let ptr1 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/storage@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "get"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(_: *mut u8, _: usize, _: *mut u8) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1);
+                    let l3 = i32::from(*ptr1.add(0).cast::<u8>());
+                    let result7 = match l3 {
+                        0 => None,
+                        1 => {
+                            let e = {
+                                let l4 = *ptr1
+                                    .add(::core::mem::size_of::<*const u8>())
+                                    .cast::<*mut u8>();
+                                let l5 = *ptr1
+                                    .add(2 * ::core::mem::size_of::<*const u8>())
+                                    .cast::<usize>();
+                                let len6 = l5;
+                                <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(l4.cast(), len6, len6))
+                            };
+                            Some(e)
+                        }
+                        _ => _rt::invalid_enum_discriminant(),
+                    };
+                    result7
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Sets the value of a key.
+            #[allow(async_fn_in_trait)]
+            pub fn put(key: &[u8], value: &[u8]) -> () {
+                unsafe {
+                    let vec0 = key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let vec1 = value;
+                    let ptr1 = vec1.as_ptr().cast::<u8>();
+                    let len1 = vec1.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/storage@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "put"]
+                        fn wit_import2(_: *mut u8, _: usize, _: *mut u8, _: usize);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import2(
+                        _: *mut u8,
+                        _: usize,
+                        _: *mut u8,
+                        _: usize,
+                    ) {
+                        unreachable!()
+                    }
+                    wit_import2(ptr0.cast_mut(), len0, ptr1.cast_mut(), len1);
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Removes a key; nothing happens if it is not in the map.
+            #[allow(async_fn_in_trait)]
+            pub fn delete(key: &[u8]) -> () {
+                unsafe {
+                    let vec0 = key;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/storage@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "delete"]
+                        fn wit_import1(_: *mut u8, _: usize);
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import1(_: *mut u8, _: usize) {
+                        unreachable!()
+                    }
+                    wit_import1(ptr0.cast_mut(), len0);
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// Removes all keys from `start` on and before `end`; without an end, all from `start` on.
+            #[allow(async_fn_in_trait)]
+            pub fn delete_range(start: &[u8], end: Option<&[u8]>) -> () {
+                unsafe {
+                    let vec0 = start;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let (result2_0, result2_1, result2_2) = match end {
+                        Some(e) => {
+                            let vec1 = e;
+                            let ptr1 = vec1.as_ptr().cast::<u8>();
+                            let len1 = vec1.len();
+                            (1i32, ptr1.cast_mut(), len1)
+                        }
+                        None => (0i32, ::core::ptr::null_mut(), 0usize),
+                    };
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/storage@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "delete-range"]
+                        fn wit_import3(
+                            _: *mut u8,
+                            _: usize,
+                            _: i32,
+                            _: *mut u8,
+                            _: usize,
+                        );
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import3(
+                        _: *mut u8,
+                        _: usize,
+                        _: i32,
+                        _: *mut u8,
+                        _: usize,
+                    ) {
+                        unreachable!()
+                    }
+                    wit_import3(ptr0.cast_mut(), len0, result2_0, result2_1, result2_2);
+                }
+            }
+            #[allow(unused_unsafe, clippy::all)]
+            /// The first entries, in this order, of those from `start` on and before `end`, at most `limit` of them; without an end, of all from
+            /// `start` on. Fewer than `limit` are all that there are. A larger `limit` than one call may return is a fault of the guest.
+            #[allow(async_fn_in_trait)]
+            pub fn range(
+                start: &[u8],
+                end: Option<&[u8]>,
+                order: Order,
+                limit: u32,
+            ) -> _rt::Vec<Entry> {
+                unsafe {
+                    #[cfg_attr(target_pointer_width = "64", repr(align(8)))]
+                    #[cfg_attr(target_pointer_width = "32", repr(align(4)))]
+                    struct RetArea(
+                        [::core::mem::MaybeUninit<
+                            u8,
+                        >; 2 * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let mut ret_area = RetArea(
+                        [::core::mem::MaybeUninit::uninit(); 2
+                            * ::core::mem::size_of::<*const u8>()],
+                    );
+                    let vec0 = start;
+                    let ptr0 = vec0.as_ptr().cast::<u8>();
+                    let len0 = vec0.len();
+                    let (result2_0, result2_1, result2_2) = match end {
+                        Some(e) => {
+                            let vec1 = e;
+                            let ptr1 = vec1.as_ptr().cast::<u8>();
+                            let len1 = vec1.len();
+                            (1i32, ptr1.cast_mut(), len1)
+                        }
+                        None => (0i32, ::core::ptr::null_mut(), 0usize),
+                    };
+                    let ptr3 = ret_area.0.as_mut_ptr().cast::<u8>();
+                    #[cfg(target_arch = "wasm32")]
+                    #[link(wasm_import_module = "host:protocol/storage@0.1.0")]
+                    unsafe extern "C" {
+                        #[link_name = "range"]
+                        fn wit_import4(
+                            _: *mut u8,
+                            _: usize,
+                            _: i32,
+                            _: *mut u8,
+                            _: usize,
+                            _: i32,
+                            _: i32,
+                            _: *mut u8,
+                        );
+                    }
+                    #[cfg(not(target_arch = "wasm32"))]
+                    unsafe extern "C" fn wit_import4(
+                        _: *mut u8,
+                        _: usize,
+                        _: i32,
+                        _: *mut u8,
+                        _: usize,
+                        _: i32,
+                        _: i32,
+                        _: *mut u8,
+                    ) {
+                        unreachable!()
+                    }
+                    wit_import4(
+                        ptr0.cast_mut(),
+                        len0,
+                        result2_0,
+                        result2_1,
+                        result2_2,
+                        order.clone() as i32,
+                        _rt::as_i32(&limit),
+                        ptr3,
+                    );
+                    let l5 = *ptr3.add(0).cast::<*mut u8>();
+                    let l6 = *ptr3
+                        .add(::core::mem::size_of::<*const u8>())
+                        .cast::<usize>();
+                    let base13 = l5;
+                    let len13 = l6;
+                    let mut result13 = _rt::Vec::with_capacity(len13);
+                    for i in 0..len13 {
+                        let base = base13
+                            .add(i * (4 * ::core::mem::size_of::<*const u8>()));
+                        let e13 = {
+                            let l7 = *base.add(0).cast::<*mut u8>();
+                            let l8 = *base
+                                .add(::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len9 = l8;
+                            let l10 = *base
+                                .add(2 * ::core::mem::size_of::<*const u8>())
+                                .cast::<*mut u8>();
+                            let l11 = *base
+                                .add(3 * ::core::mem::size_of::<*const u8>())
+                                .cast::<usize>();
+                            let len12 = l11;
+                            Entry {
+                                key: <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(l7.cast(), len9, len9)),
+                                value: <_ as From<
+                                    _rt::Vec<_>,
+                                >>::from(_rt::Vec::from_raw_parts(l10.cast(), len12, len12)),
+                            }
+                        };
+                        result13.push(e13);
+                    }
+                    _rt::cabi_dealloc(
+                        base13,
+                        len13 * (4 * ::core::mem::size_of::<*const u8>()),
+                        ::core::mem::size_of::<*const u8>(),
+                    );
+                    let result14 = result13;
+                    result14
+                }
+            }
+        }
+        /// All that a guest may import, besides `odds`, `live` and `storage`. A component that imports anything else is refused at load.
         ///
         /// These functions may be called only inside `node.init`, `node.handle-message`, `node.handle-local`,
         /// `quorum.handle-quorum` and `transport.handle-transport-error`; `log` also right before a trap, anywhere.
@@ -2978,7 +3310,7 @@ pub mod exports {
                     /// a value that it cannot use, is an error that names the key.
                     ///
                     /// `durable` is none at the first start. After a reset it is what `durable.persist` returned in the state
-                    /// before the reset; none if the plugin has no such function or it returned none.
+                    /// before the reset; none if the plugin has no such function or it returned none. The map of `storage` needs no argument.
                     ///
                     /// An error is a lower-case phrase for people; the instance is not used after it.
                     #[allow(async_fn_in_trait)]
@@ -3467,6 +3799,22 @@ mod _rt {
             self as i32
         }
     }
+    pub unsafe fn invalid_enum_discriminant<T>() -> T {
+        if cfg!(debug_assertions) {
+            panic!("invalid enum discriminant")
+        } else {
+            unsafe { core::hint::unreachable_unchecked() }
+        }
+    }
+    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
+        if size == 0 {
+            return;
+        }
+        unsafe {
+            let layout = alloc::Layout::from_size_align_unchecked(size, align);
+            alloc::dealloc(ptr, layout);
+        }
+    }
     pub unsafe fn bool_lift(val: u8) -> bool {
         if cfg!(debug_assertions) {
             match val {
@@ -3483,27 +3831,11 @@ mod _rt {
         wit_bindgen::rt::run_ctors_once();
     }
     pub use alloc_crate::alloc;
-    pub unsafe fn cabi_dealloc(ptr: *mut u8, size: usize, align: usize) {
-        if size == 0 {
-            return;
-        }
-        unsafe {
-            let layout = alloc::Layout::from_size_align_unchecked(size, align);
-            alloc::dealloc(ptr, layout);
-        }
-    }
     pub unsafe fn string_lift(bytes: Vec<u8>) -> String {
         if cfg!(debug_assertions) {
             String::from_utf8(bytes).unwrap()
         } else {
             unsafe { String::from_utf8_unchecked(bytes) }
-        }
-    }
-    pub unsafe fn invalid_enum_discriminant<T>() -> T {
-        if cfg!(debug_assertions) {
-            panic!("invalid enum discriminant")
-        } else {
-            unsafe { core::hint::unreachable_unchecked() }
         }
     }
     extern crate alloc as alloc_crate;
@@ -3581,10 +3913,10 @@ macro_rules! __export_full_impl {
         (link_section =
         "component-type:wit-bindgen:0.60.0:host:protocol@0.1.0:full:imports and exports")]
         #[doc(hidden)] #[allow(clippy::octal_escapes)] pub static
-        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 2875] = *
+        __WIT_BINDGEN_COMPONENT_TYPE : [u8; 3119] = *
         b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xc0\x15\x01A\x02\x01\
-A,\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xb4\x17\x01A\x02\x01\
+A.\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\0\
 \x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p}\x01\
 r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05timer\x0b\
 application\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04kind\x06\
@@ -3596,58 +3928,64 @@ perty\x03\0\x0d\x01r\x03\x06methods\x04paths\x04body\x02\x04\0\x07request\x03\0\
 \x03\0\x19host:protocol/types@0.1.0\x05\x01\x02\x03\0\x01\x08response\x01B\x06\x02\
 \x03\x02\x01\x02\x04\0\x08response\x03\0\0\x01@\x02\x06numberw\x07content\x01\x01\
 \0\x04\0\x06answer\x01\x02\x01@\x01\x04names\x01\0\x04\0\x07restart\x01\x03\x03\0\
-\x18host:protocol/live@0.1.0\x05\x03\x01B\x06\x01@\x01\x0calternativesy\0y\x04\0\
-\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04lin\
-es\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x04\x01\
-B\x0b\x01m\x03\x09unordered\x15unordered-duplicating\x07ordered\x04\0\x07network\
-\x03\0\0\x01m\x02\x0aserialized\x06memory\x04\0\x08identity\x03\0\x02\x01r\x03\x04\
-names\x0ddefault-values\x07meanings\x04\0\x09parameter\x03\0\x04\x01p\x05\x01r\x07\
-\x04names\x07versions\x07summarys\x05nodesy\x07network\x01\x08identity\x03\x0apa\
-rameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\x08\x04\0\x05about\x01\x09\x04\0\
-\x1chost:protocol/defaults@0.1.0\x05\x05\x01B\x05\x01@\0\0s\x04\0\x05state\x01\0\
-\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07message\x01\x02\x04\0\x1chost:protoco\
-l/describe@0.1.0\x05\x06\x01B\x03\x01p}\x01@\x02\x08propertyy\x04view\0\0s\x04\0\
-\x0ddescribe-view\x01\x01\x04\0\x19host:protocol/views@0.1.0\x05\x07\x01B\x03\x01\
-ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19host:protocol/names@0.1.0\x05\x08\
-\x02\x03\0\x01\x0blocal-event\x01B\x04\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\
+\x18host:protocol/live@0.1.0\x05\x03\x01B\x11\x01p}\x01r\x02\x03key\0\x05value\0\
+\x04\0\x05entry\x03\0\x01\x01m\x02\x09ascending\x0adescending\x04\0\x05order\x03\
+\0\x03\x01k\0\x01@\x01\x03key\0\0\x05\x04\0\x03get\x01\x06\x01@\x02\x03key\0\x05\
+value\0\x01\0\x04\0\x03put\x01\x07\x01@\x01\x03key\0\x01\0\x04\0\x06delete\x01\x08\
+\x01@\x02\x05start\0\x03end\x05\x01\0\x04\0\x0cdelete-range\x01\x09\x01p\x02\x01\
+@\x04\x05start\0\x03end\x05\x05order\x04\x05limity\0\x0a\x04\0\x05range\x01\x0b\x03\
+\0\x1bhost:protocol/storage@0.1.0\x05\x04\x01B\x06\x01@\x01\x0calternativesy\0y\x04\
+\0\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\x01@\x01\x04l\
+ines\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment@0.1.0\x05\x05\
+\x01B\x0b\x01m\x03\x09unordered\x15unordered-duplicating\x07ordered\x04\0\x07net\
+work\x03\0\0\x01m\x02\x0aserialized\x06memory\x04\0\x08identity\x03\0\x02\x01r\x03\
+\x04names\x0ddefault-values\x07meanings\x04\0\x09parameter\x03\0\x04\x01p\x05\x01\
+r\x07\x04names\x07versions\x07summarys\x05nodesy\x07network\x01\x08identity\x03\x0a\
+parameters\x06\x04\0\x06plugin\x03\0\x07\x01@\0\0\x08\x04\0\x05about\x01\x09\x04\
+\0\x1chost:protocol/defaults@0.1.0\x05\x06\x01B\x05\x01@\0\0s\x04\0\x05state\x01\
+\0\x01p}\x01@\x01\x07message\x01\0s\x04\0\x07message\x01\x02\x04\0\x1chost:proto\
+col/describe@0.1.0\x05\x07\x01B\x03\x01p}\x01@\x02\x08propertyy\x04view\0\0s\x04\
+\0\x0ddescribe-view\x01\x01\x04\0\x19host:protocol/views@0.1.0\x05\x08\x01B\x03\x01\
+ks\x01@\0\0\0\x04\0\x09node-name\x01\x01\x04\0\x19host:protocol/names@0.1.0\x05\x09\
+\x02\x03\0\x01\x0blocal-event\x01B\x04\x02\x03\x02\x01\x0a\x04\0\x0blocal-event\x03\
 \0\0\x01@\x01\x05event\x01\0s\x04\0\x0edescribe-local\x01\x02\x04\0\x1ahost:prot\
-ocol/events@0.1.0\x05\x0a\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\
-\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x0b\x02\x03\0\x01\x07node-id\x02\x03\
-\0\x01\x08envelope\x01B\x14\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x02\x03\
-\x02\x01\x0d\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kin\
+ocol/events@0.1.0\x05\x0b\x01B\x04\x01p}\x01k\0\x01@\0\0\x01\x04\0\x07persist\x01\
+\x02\x04\0\x1bhost:protocol/durable@0.1.0\x05\x0c\x02\x03\0\x01\x07node-id\x02\x03\
+\0\x01\x08envelope\x01B\x14\x02\x03\x02\x01\x0d\x04\0\x07node-id\x03\0\0\x02\x03\
+\x02\x01\x0e\x04\0\x08envelope\x03\0\x02\x01r\x02\x04names\x04sizey\x04\0\x04kin\
 d\x03\0\x04\x01q\x03\x05alone\0\0\x04held\0\0\x06member\x01\x05\0\x04\0\x04role\x03\
 \0\x06\x01p}\x01r\x02\x03src\x01\x07message\x08\x04\0\x08received\x03\0\x09\x01@\
 \0\0\x7f\x04\0\x07is-used\x01\x0b\x01@\x02\x03src\x01\x07message\x08\0\x07\x04\0\
 \x07role-of\x01\x0c\x01p\x0a\x01p\x03\x01k\x0e\x01@\x02\x04names\x08messages\x0d\
-\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x0e\
-\x01B\x0b\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\
+\0\x0f\x04\0\x0dhandle-quorum\x01\x10\x04\0\x1ahost:protocol/quorum@0.1.0\x05\x0f\
+\x01B\x0b\x02\x03\x02\x01\x0d\x04\0\x07node-id\x03\0\0\x01p\x01\x01p\x02\x01@\0\0\
 \x03\x04\0\x0finterchangeable\x01\x04\x01p}\x01@\x02\x07message\x05\x08renaming\x02\
 \0\x05\x04\0\x0erename-message\x01\x06\x01@\x02\x07payload\x05\x08renaming\x02\0\
-\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x0f\
-\x01B\x07\x02\x03\x02\x01\x0c\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0d\x04\0\
+\x05\x04\0\x0crename-local\x01\x07\x04\0\x1chost:protocol/symmetry@0.1.0\x05\x10\
+\x01B\x07\x02\x03\x02\x01\x0d\x04\0\x07node-id\x03\0\0\x02\x03\x02\x01\x0e\x04\0\
 \x08envelope\x03\0\x02\x01p\x03\x01@\x01\x04peer\x01\0\x04\x04\0\x16handle-trans\
-port-error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x10\x01B\x02\x01@\0\
-\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x11\x01\
-B\x07\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\0\x01r\x02\x08shortestw\x07\
+port-error\x01\x05\x04\0\x1dhost:protocol/transport@0.1.0\x05\x11\x01B\x02\x01@\0\
+\0\x7f\x04\0\x07is-done\x01\0\x04\0\x1ehost:protocol/completion@0.1.0\x05\x12\x01\
+B\x07\x02\x03\x02\x01\x0a\x04\0\x0blocal-event\x03\0\0\x01r\x02\x08shortestw\x07\
 longestw\x04\0\x04span\x03\0\x02\x01k\x03\x01@\x01\x05event\x01\0\x04\x04\0\x08d\
-uration\x01\x05\x04\0\x1ahost:protocol/timing@0.1.0\x05\x12\x02\x03\0\x01\x07req\
-uest\x01B\x09\x02\x03\x02\x01\x09\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\x01\x13\
+uration\x01\x05\x04\0\x1ahost:protocol/timing@0.1.0\x05\x13\x02\x03\0\x01\x07req\
+uest\x01B\x09\x02\x03\x02\x01\x0a\x04\0\x0blocal-event\x03\0\0\x02\x03\x02\x01\x14\
 \x04\0\x07request\x03\0\x02\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\x04\x01j\
 \x01\x01\x01\x05\x01@\x02\x06numberw\x07content\x03\0\x06\x04\0\x06accept\x01\x07\
-\x04\0\x1bhost:protocol/clients@0.1.0\x05\x14\x01B\x06\x02\x03\x02\x01\x0c\x04\0\
+\x04\0\x1bhost:protocol/clients@0.1.0\x05\x15\x01B\x06\x02\x03\x02\x01\x0d\x04\0\
 \x07node-id\x03\0\0\x01p\x01\x01k\x02\x01@\0\0\x03\x04\0\x0aneighbours\x01\x04\x04\
-\0!host:protocol/neighbourhood@0.1.0\x05\x15\x01B\x15\x02\x03\x02\x01\x0c\x04\0\x07\
-node-id\x03\0\0\x02\x03\x02\x01\x0d\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x09\
+\0!host:protocol/neighbourhood@0.1.0\x05\x16\x01B\x15\x02\x03\x02\x01\x0d\x04\0\x07\
+node-id\x03\0\0\x02\x03\x02\x01\x0e\x04\0\x08envelope\x03\0\x02\x02\x03\x02\x01\x0a\
 \x04\0\x0blocal-event\x03\0\x04\x01p}\x01k\x06\x01p\x03\x01j\x01\x08\x01s\x01@\x04\
 \x02me\x01\x0ccluster-sizey\x06configs\x07durable\x07\0\x09\x04\0\x04init\x01\x0a\
 \x01@\x02\x03src\x01\x07message\x06\0\x08\x04\0\x0ehandle-message\x01\x0b\x01p\x05\
 \x01@\0\0\x0c\x04\0\x0clocal-events\x01\x0d\x01@\x01\x05event\x05\0\x08\x04\0\x0c\
 handle-local\x01\x0e\x01@\0\0\x06\x04\0\x09serialize\x01\x0f\x04\0\x18host:proto\
-col/node@0.1.0\x05\x16\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\x01\x17\x04\
+col/node@0.1.0\x05\x17\x02\x03\0\x01\x08property\x01B\x0d\x02\x03\x02\x01\x18\x04\
 \0\x08property\x03\0\0\x01p\x01\x01@\0\0\x02\x04\0\x0aproperties\x01\x03\x01p}\x01\
 k\x04\x01@\x01\x08propertyy\0\x05\x04\0\x04view\x01\x06\x01p\x05\x01j\0\x01s\x01\
 @\x02\x08propertyy\x05views\x07\0\x08\x04\0\x09invariant\x01\x09\x04\0!host:prot\
-ocol/specification@0.1.0\x05\x18\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
+ocol/specification@0.1.0\x05\x19\x04\0\x18host:protocol/full@0.1.0\x04\0\x0b\x0a\
 \x01\0\x04full\x03\0\0\0G\x09producers\x01\x0cprocessed-by\x02\x0dwit-component\x07\
 0.254.2\x10wit-bindgen-rust\x060.60.0";
         };
@@ -3662,9 +4000,9 @@ pub use __export_full_impl as __export_plugin;
 )]
 #[doc(hidden)]
 #[allow(clippy::octal_escapes)]
-pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 885] = *b"\
-\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xda\x05\x01A\x02\x01\
-A\x09\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
+pub static __WIT_BINDGEN_COMPONENT_TYPE: [u8; 1129] = *b"\
+\0asm\x0d\0\x01\0\0\x19\x16wit-component-encoding\x04\0\x07\xce\x07\x01A\x02\x01\
+A\x0b\x01B\x03\x01py\x01@\x01\x07weights\0\0y\x04\0\x0fchoose-weighted\x01\x01\x03\
 \0\x18host:protocol/odds@0.1.0\x05\0\x01B\x14\x01y\x04\0\x07node-id\x03\0\0\x01p\
 }\x01r\x02\x02to\x01\x07message\x02\x04\0\x08envelope\x03\0\x03\x01m\x03\x05time\
 r\x0bapplication\x08internal\x04\0\x0alocal-kind\x03\0\x05\x01r\x03\x04names\x04\
@@ -3676,12 +4014,18 @@ st\x03\0\x0f\x01k\x01\x01r\x03\x06status{\x04body\x02\x03ask\x11\x04\0\x08respon
 se\x03\0\x12\x03\0\x19host:protocol/types@0.1.0\x05\x01\x02\x03\0\x01\x08respons\
 e\x01B\x06\x02\x03\x02\x01\x02\x04\0\x08response\x03\0\0\x01@\x02\x06numberw\x07\
 content\x01\x01\0\x04\0\x06answer\x01\x02\x01@\x01\x04names\x01\0\x04\0\x07resta\
-rt\x01\x03\x03\0\x18host:protocol/live@0.1.0\x05\x03\x01B\x06\x01@\x01\x0caltern\
-ativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\x01\
-\x01@\x01\x04lines\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environment\
-@0.1.0\x05\x04\x04\08host:protocol/full-with-all-of-its-exports-removed@0.1.0\x04\
-\0\x0b*\x01\0$full-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\x0c\
-processed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
+rt\x01\x03\x03\0\x18host:protocol/live@0.1.0\x05\x03\x01B\x11\x01p}\x01r\x02\x03\
+key\0\x05value\0\x04\0\x05entry\x03\0\x01\x01m\x02\x09ascending\x0adescending\x04\
+\0\x05order\x03\0\x03\x01k\0\x01@\x01\x03key\0\0\x05\x04\0\x03get\x01\x06\x01@\x02\
+\x03key\0\x05value\0\x01\0\x04\0\x03put\x01\x07\x01@\x01\x03key\0\x01\0\x04\0\x06\
+delete\x01\x08\x01@\x02\x05start\0\x03end\x05\x01\0\x04\0\x0cdelete-range\x01\x09\
+\x01p\x02\x01@\x04\x05start\0\x03end\x05\x05order\x04\x05limity\0\x0a\x04\0\x05r\
+ange\x01\x0b\x03\0\x1bhost:protocol/storage@0.1.0\x05\x04\x01B\x06\x01@\x01\x0ca\
+lternativesy\0y\x04\0\x06choose\x01\0\x01@\x01\x02toy\0\x7f\x04\0\x08can-send\x01\
+\x01\x01@\x01\x04lines\x01\0\x04\0\x03log\x01\x02\x03\0\x1fhost:protocol/environ\
+ment@0.1.0\x05\x05\x04\08host:protocol/full-with-all-of-its-exports-removed@0.1.\
+0\x04\0\x0b*\x01\0$full-with-all-of-its-exports-removed\x03\0\0\0G\x09producers\x01\
+\x0cprocessed-by\x02\x0dwit-component\x070.254.2\x10wit-bindgen-rust\x060.60.0";
 #[inline(never)]
 #[doc(hidden)]
 pub fn __link_custom_section_describing_imports() {

@@ -228,6 +228,13 @@ pub(crate) struct Names {
     pub assumed: Vec<String>,
 }
 
+impl Names {
+    /// Whether the component imports the durable map.
+    pub(crate) fn store(&self) -> bool {
+        self.imports.iter().filter_map(|import| split(import)).any(|(interface, _)| interface == "storage")
+    }
+}
+
 /// The section with the assumptions of a component's build: one phrase per line. `host build` writes it.
 const ASSUMED: &str = "host:assumed";
 
@@ -378,7 +385,13 @@ fn check_import(name: &str) -> Result<(), LoadError> {
              componentize-py and componentize-qjs; C, C++, Go and others by giving the core module to `host build`, \
              which adapts it"
             .into(),
-        _ => format!("a component may import `{}`, `{}` and `{}` only", abi::ENVIRONMENT, abi::ODDS, abi::LIVE),
+        _ => format!(
+            "a component may import `{}`, `{}`, `{}` and `{}` only",
+            abi::ENVIRONMENT,
+            abi::ODDS,
+            abi::LIVE,
+            abi::STORAGE
+        ),
     };
     Err(LoadError::Import { name: name.to_owned(), remedy })
 }

@@ -31,6 +31,7 @@ use crate::run::plugin_parts::PluginParts;
 use crate::state::image::Image;
 use crate::state::snapshot::Delta;
 use crate::store::context::explanation;
+use crate::store::node_map::NodeMap;
 
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {
@@ -155,6 +156,9 @@ impl Machine for GuestMachine {
         if restored.is_err() {
             self.live = None;
         }
+        if let Some(live) = &mut self.live {
+            live.context().storage = snapshot.and_then(Snapshot::map).cloned().map(NodeMap::new);
+        }
         if self.plugin.dead_stack.is_some() {
             self.rest = Rest::at(snapshot.cloned());
         }
@@ -174,6 +178,10 @@ impl Machine for GuestMachine {
         let keep_log = self.keep_log;
         self.return_to_rest();
         self.live().context().begin_handler(script, keep_log);
+        if let (Input::Init { durable, .. }, true) = (input, self.plugin.stores) {
+            let map = durable.map(|durable| durable.map.clone()).unwrap_or_default();
+            self.live().context().storage = Some(NodeMap::new(map));
+        }
         let result = match input {
             Input::Quorum { name, messages } => self.run_quorum(name, messages).map(|sent| {
                 effects.is_declined = sent.is_none();
@@ -195,12 +203,18 @@ impl Machine for GuestMachine {
         self.settle(result)
     }
 
+    /// The fingerprint of the durable map is the end of the encoding: states that differ in it alone are different states.
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
-        if self.plugin.dead_stack.is_some() {
-            return Ok(self.memory_identity());
+        let mut encoding = if self.plugin.dead_stack.is_some() {
+            self.memory_identity()
+        } else {
+            let result = self.read(|functions| functions.node.serialize, ());
+            self.settle(result)?
+        };
+        if let Some(storage) = &self.live().context().storage {
+            encoding.extend(storage.map.fingerprint());
         }
-        let result = self.read(|functions| functions.node.serialize, ());
-        self.settle(result)
+        Ok(encoding)
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {

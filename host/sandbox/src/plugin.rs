@@ -98,6 +98,7 @@ impl Plugin {
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the only instance that shares it was dropped above");
         unshared.set_pristine(images, pristine_sizes);
+        unshared.stores = names.store();
         if about.as_ref().is_some_and(|about| about.identity == AboutIdentity::Memory) {
             let bytes = dead_stack(&rewritten.modules).map_err(|why| LoadError::MemoryIdentity { why })?;
             unshared.dead_stack = Some(bytes);
@@ -144,6 +145,11 @@ impl Plugin {
     /// Whether the whole memory of a node identifies its states, instead of the result of `serialize`.
     pub fn is_by_memory(&self) -> bool {
         self.parts.dead_stack.is_some()
+    }
+
+    /// Whether its nodes have a durable map, which their handlers write.
+    pub fn stores(&self) -> bool {
+        self.parts.stores
     }
 
     /// The first place in which two states differ that machines of this plugin have captured: memories first, by number and address,

@@ -12,6 +12,7 @@ pub(crate) const PACKAGE: &str = "host:protocol";
 pub(crate) const ENVIRONMENT: &str = "host:protocol/environment@0.1.0";
 pub(crate) const ODDS: &str = "host:protocol/odds@0.1.0";
 pub(crate) const LIVE: &str = "host:protocol/live@0.1.0";
+pub(crate) const STORAGE: &str = "host:protocol/storage@0.1.0";
 
 /// The name of an interface of the contract, with its version.
 pub(crate) fn interface(name: &str) -> String {
@@ -108,6 +109,26 @@ pub(crate) struct LocalEventIn {
     pub name: Text,
     pub kind: Kind,
     pub payload: Bytes,
+}
+
+/// An entry of the durable map.
+#[derive(ComponentType, Lower)]
+#[component(record)]
+pub(crate) struct EntryOut {
+    pub key: Vec<u8>,
+    pub value: Vec<u8>,
+}
+
+/// The order of entries.
+#[derive(ComponentType, Lift, Clone, Copy)]
+#[component(enum)]
+#[repr(u8)]
+#[allow(dead_code, reason = "lifting makes the values")]
+pub(crate) enum OrderIn {
+    #[component(name = "ascending")]
+    Ascending,
+    #[component(name = "descending")]
+    Descending,
 }
 
 /// Durations, in microseconds.

@@ -15,7 +15,7 @@ pub struct GuestLimits {
     pub memory_bytes: usize,
     /// Elements of all tables of one instance together. Default: 1 million.
     pub table_elements: usize,
-    /// Bytes that one call may hand to the host, messages and strings together. Default: 16 MiB.
+    /// Bytes that one call may hand to the host, messages and strings together, and bytes of one result of `storage.range`. Default: 16 MiB.
     pub output_bytes: usize,
     /// Bytes of one message, and of the argument of one local event. Default: 1 MiB.
     pub message_bytes: usize,
@@ -31,6 +31,14 @@ pub struct GuestLimits {
     pub alternatives: u32,
     /// Bytes of log lines kept of one call; what follows is dropped and a line says so. Default: 256 KiB.
     pub log_bytes: usize,
+    /// Bytes of one key of the durable map. Default: 4 KiB.
+    pub storage_key_bytes: usize,
+    /// Bytes of one value of the durable map. Default: 1 MiB.
+    pub storage_value_bytes: usize,
+    /// Entries of the durable map of one node. Default: 1 million.
+    pub storage_entries: usize,
+    /// Bytes of all keys and values of the durable map of one node. Default: 64 MiB.
+    pub storage_bytes: usize,
     /// Bytes of native stack of one call; deeper recursion is a trap. Default: 512 KiB.
     pub stack_bytes: usize,
     /// Core module instances inside one component. Default: 256.
@@ -58,6 +66,10 @@ impl Default for GuestLimits {
             choices_per_call: 64,
             alternatives: 4096,
             log_bytes: 256 << 10,
+            storage_key_bytes: 4 << 10,
+            storage_value_bytes: 1 << 20,
+            storage_entries: 1_000_000,
+            storage_bytes: 64 << 20,
             stack_bytes: 512 << 10,
             instances: 256,
             component_bytes: 64 << 20,
@@ -182,7 +194,13 @@ pub const LIMITS: &[Limit] = &[
     limit!("fuel", Count, fuel_per_call as u64, 10_000..=1 << 60, "instructions and bytes moved in one call"),
     limit!("memory", Bytes, memory_bytes as usize, 1 << 16..=(4 * GIB - (1 << 16)), "all memories of one instance"),
     limit!("table", Count, table_elements as usize, 0..=100_000_000, "elements of all tables of one instance"),
-    limit!("output", Bytes, output_bytes as usize, 1 << 10..=GIB, "what one call hands to the host"),
+    limit!(
+        "output",
+        Bytes,
+        output_bytes as usize,
+        1 << 10..=GIB,
+        "what one call hands to the host, or `storage.range` to the guest"
+    ),
     limit!("message", Bytes, message_bytes as usize, 0..=GIB, "one message, or the argument of one local event"),
     limit!("text", Bytes, text_bytes as usize, 64..=1 << 20, "one name; a longer explanation is cut"),
     limit!("items", Count, items_per_call as usize, 1..=1 << 20, "messages, or local events, that one call returns"),
@@ -190,6 +208,10 @@ pub const LIMITS: &[Limit] = &[
     limit!("choices", Count, choices_per_call as usize, 0..=1 << 16, "calls of `choose` and `can-send` in one handler"),
     limit!("alternatives", Count, alternatives as u32, 1..=1 << 16, "alternatives of one `choose`"),
     limit!("log", Bytes, log_bytes as usize, 0..=GIB, "log lines of one call; more is dropped with a note"),
+    limit!("storage-key", Bytes, storage_key_bytes as usize, 0..=1 << 20, "one key of the durable map"),
+    limit!("storage-value", Bytes, storage_value_bytes as usize, 0..=GIB, "one value of the durable map"),
+    limit!("storage-entries", Count, storage_entries as usize, 0..=1 << 30, "entries of the durable map of one node"),
+    limit!("storage", Bytes, storage_bytes as usize, 0..=GIB, "all keys and values of the durable map of one node"),
     // Threads have 2 MiB, and the host needs some of it below the guest.
     limit!("stack", Bytes, stack_bytes as usize, 1 << 14..=1 << 20, "native stack of one call"),
     limit!("instances", Count, instances as usize, 1..=1000, "core module instances inside the component"),

@@ -90,8 +90,24 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("environment", &["choose", "can-send", "log"]),
     ("odds", &["choose-weighted"]),
     ("live", &["answer", "restart"]),
+    ("storage", &["get", "put", "delete", "delete-range", "range"]),
     ("types", &[]),
 ];
+
+/// Whether a function works before `init`, by its name in messages: there is no node, then, whose map it could read.
+pub(crate) fn works_before_init(function: &str) -> bool {
+    const ALL: [&str; 8] = [
+        "properties",
+        "invariant",
+        "about",
+        "describe.message",
+        "views.describe-view",
+        "events.describe-local",
+        "symmetry.rename-message",
+        "symmetry.rename-local",
+    ];
+    ALL.contains(&function)
+}
 
 /// The name of a function in its interface, by its name in messages.
 pub(crate) fn name_in_interface(function: &'static str) -> &'static str {

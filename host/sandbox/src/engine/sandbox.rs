@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use host_model::contract::{Response, Stop};
 use wasmtime::component::{Linker, WasmList, WasmStr};
-use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, Trap, WasmBacktraceDetails};
+use wasmtime::{Config, Engine, OperatorCost, StoreContextMut, WasmBacktraceDetails};
 
 use crate::cache::Cache;
 use crate::contract::abi::{self, ResponseOut};
 use crate::contract::limits::SandboxConfig;
-use crate::store::context::{Context, cut};
+use crate::store::context::{Context, burn, cut};
 use crate::store::memory::Creator;
+use crate::store::storage;
 
 /// The wasmtime engine could not be made, for example on a host without virtual memory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -166,16 +167,9 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Context>> {
         burn(&mut store, LOG_FUEL + name.len() as u64)?;
         store.data_mut().restart(name)
     })?;
+    storage::link(&mut linker)?;
     Ok(linker)
 }
 
 /// The cost of a call of `log`, `answer` and `restart` in addition to a unit per byte.
 const LOG_FUEL: u64 = 200;
-
-/// Consumes fuel for work of the host.
-fn burn(store: &mut StoreContextMut<'_, Context>, fuel: u64) -> wasmtime::Result<()> {
-    match store.get_fuel()?.checked_sub(fuel) {
-        Some(left) => store.set_fuel(left),
-        None => Err(Trap::OutOfFuel.into()),
-    }
-}

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use host_model::contract::aspects::{
-    Completion, Describe, Durable, Events, Judging, Logging, Names, Quorums, Symmetry, Transfer, Views,
+    Completion, Describe, Durable, Events, Judging, Logging, Names, Quorums, Storage, Symmetry, Transfer, Views,
 };
 use host_model::contract::{
-    Aspect, AspectName, Fault, FaultKind, LocalEvent, Machine, MachineError, NodeId, Quorum, Role, Snapshot,
-    StateOwner, TransferError,
+    Aspect, AspectName, DurableMap, Fault, FaultKind, LocalEvent, Machine, MachineError, NodeId, Quorum, Role,
+    Snapshot, StateOwner, TransferError,
 };
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
@@ -35,6 +35,7 @@ impl GuestMachine {
             AspectName::Transfer => Some(Aspect::Transfer(self)),
             AspectName::Judging => Some(Aspect::Judging(self)),
             AspectName::Logging => Some(Aspect::Logging(self)),
+            AspectName::Storage => self.plugin.stores.then_some(Aspect::Storage(self)),
             AspectName::Listening => None,
         }
     }
@@ -201,5 +202,12 @@ impl Judging for GuestMachine {
 impl Logging for GuestMachine {
     fn keep_log(&mut self, keep: bool) {
         self.keep_log = keep;
+    }
+}
+
+impl Storage for GuestMachine {
+    fn map(&mut self) -> DurableMap {
+        let storage = &self.live().context().storage;
+        storage.as_ref().map(|storage| storage.map.clone()).unwrap_or_default()
     }
 }

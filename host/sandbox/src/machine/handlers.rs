@@ -14,7 +14,7 @@ impl GuestMachine {
         match input {
             Input::Init { node, nodes, config, durable } => {
                 fill_text(&mut self.text, config);
-                let durable = durable.map(|bytes| Arc::new(bytes.to_vec()));
+                let durable = durable.and_then(|durable| durable.persisted.clone()).map(Arc::new);
                 let params = (node, nodes, Arc::clone(&self.text), durable);
                 let live = self.live();
                 live.nodes = nodes;

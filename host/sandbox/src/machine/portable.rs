@@ -16,6 +16,8 @@
 //! | 4 | nodes of the cluster |
 //! | 4 | number of data memories |
 //! | 8 each | size of each data memory in bytes |
+//! | 4 | length of the durable map, only if the component imports one |
+//! | that | the entries of the durable map, see [`DurableMap::to_bytes`] |
 //! | the rest | entries, ascending by memory and granule: 8 bytes for [`Entry`], then its lines |
 //! | 32 | blake3 hash of all preceding bytes |
 //!
@@ -23,7 +25,7 @@
 //! its handlers can; the bytes are checked before anything is allocated or written.
 
 use blake3::Hash;
-use host_model::contract::{Snapshot, StateOwner};
+use host_model::contract::{DurableMap, Snapshot, StateOwner};
 
 use crate::rewrite::{CELLS_START, GRANULE, MemoryRole, REWRITING};
 use crate::run::instance::MEMORY_BYTES_MAX;
@@ -53,6 +55,11 @@ pub(crate) fn write(plugin: &PluginParts, state: &Snapshot, owner: StateOwner<'_
     bytes.extend_from_slice(blake3::hash(owner.config.as_bytes()).as_bytes());
     bytes.extend([owner.node, header[1] as u32, memories as u32].into_iter().flat_map(u32::to_le_bytes));
     bytes.extend(sizes.iter().flat_map(|size| size.to_le_bytes()));
+    if plugin.stores {
+        let map = state.map().map(DurableMap::to_bytes).unwrap_or_default();
+        bytes.extend((map.len() as u32).to_le_bytes());
+        bytes.extend(map);
+    }
     while let Some((entry, lines, rest)) = split_first(body) {
         bytes.extend(entry.pack().to_le_bytes());
         // The words of a line are its bytes in memory.
@@ -102,9 +109,15 @@ pub(crate) fn read(plugin: &PluginParts, bytes: &[u8], owner: StateOwner<'_>) ->
     }
     let mut words = vec![plugin.id, nodes.into()];
     read_sizes(plugin, &mut input, &mut words)?;
+    let map = if plugin.stores { Some(read_map(plugin, &mut input)?) } else { None };
     let ranges = ranges(plugin, &words[HEADER..]);
     read_entries(&ranges, input, &mut words)?;
-    Ok((Snapshot::new(&words), encoding))
+    let snapshot = Snapshot::new(&words);
+    let snapshot = match map {
+        Some(map) => snapshot.with_map(&map, &DurableMap::default()),
+        None => snapshot,
+    };
+    Ok((snapshot, encoding))
 }
 
 fn too_short() -> String {
@@ -147,6 +160,18 @@ fn read_sizes(plugin: &PluginParts, input: &mut Input<'_>, words: &mut Vec<u64>)
         words.push(size);
     }
     Ok(())
+}
+
+/// The durable map, which a node can have.
+fn read_map(plugin: &PluginParts, input: &mut Input<'_>) -> Result<DurableMap, String> {
+    let length = input.number().ok_or_else(too_short)?;
+    let (bytes, rest) = input.0.split_at_checked(length as usize).ok_or_else(too_short)?;
+    input.0 = rest;
+    let map = DurableMap::from_bytes(bytes).ok_or("its durable map is none")?;
+    let limits = &plugin.sandbox.config.limits;
+    let within = map.iter().try_for_each(|(key, value)| limits.check_entry(key.len(), value.len()));
+    within.and_then(|()| limits.check_map(map.len(), map.content_bytes())).map_err(|fault| fault.message)?;
+    Ok(map)
 }
 
 /// For each data memory and then each cells memory, the granules that can be kept.

@@ -179,6 +179,10 @@ impl<F: Exports> Live<F> {
         // The guest's functions only copy globals to memory, and any failure of this would have shown at load.
         self.save_shared().expect("copying globals to memory cannot fail");
         let snapshot = Snapshot::new(capture(&mut self.memories, self.plugin.id, self.nodes));
+        let snapshot = match &self.store.data().storage {
+            Some(storage) => snapshot.with_map(&storage.map, &storage.before),
+            None => snapshot,
+        };
         if self.plugin.sandbox.config.verify_capture {
             self.memories.verify();
         }

@@ -28,6 +28,8 @@ pub(crate) struct PluginParts {
     pub counted: Vec<bool>,
     /// The core instances with a synchronising export, and the number of globals that each shares.
     pub syncs: Vec<(usize, usize)>,
+    /// Whether its nodes have a durable map.
+    pub stores: bool,
     images: Arc<Images>,
     pristine_sizes: Vec<usize>,
     /// If the whole memory identifies states: the bytes from its start on that are a dead stack.
@@ -62,6 +64,7 @@ impl PluginParts {
             plan: rewritten.memories.clone(),
             counted: rewritten.memories.iter().map(|memory| matches!(memory.role, MemoryRole::Data(_))).collect(),
             syncs: rewritten.syncs.clone(),
+            stores: false,
             images: Arc::default(),
             pristine_sizes: Vec::new(),
             dead_stack: None,
@@ -84,6 +87,7 @@ impl PluginParts {
             plan: self.plan.clone(),
             counted: self.counted.clone(),
             syncs: self.syncs.clone(),
+            stores: self.stores,
             images: Arc::new(Images { pristine: Arc::clone(&self.images.pristine), ..Images::default() }),
             pristine_sizes: self.pristine_sizes.clone(),
             dead_stack: self.dead_stack,

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, Response};
-use wasmtime::ResourceLimiter;
+use wasmtime::{ResourceLimiter, StoreContextMut, Trap};
 
 use crate::contract::limits::{GuestLimits, allows_more, at_limit, within};
 use crate::store::memory::Budget;
+use crate::store::node_map::NodeMap;
 
 /// The prefix of a line that a guest logs right before a trap: the text of a panic, and the unavailable function that it called.
 pub(crate) const PANIC_PREFIX: &str = "panic: ";
@@ -34,6 +35,8 @@ pub(crate) struct Context {
     pub draws: Draws,
     pub log: Vec<String>,
     pub aside: Aside,
+    /// The durable map of the node; none before `init`, and in a component that does not import one.
+    pub storage: Option<NodeMap>,
     log_bytes: usize,
     keep_log: bool,
     pub panic_line: Option<String>,
@@ -61,6 +64,7 @@ impl Context {
             draws: Draws::default(),
             log: Vec::new(),
             aside: Aside::default(),
+            storage: None,
             log_bytes: 0,
             keep_log: false,
             panic_line: None,
@@ -68,6 +72,16 @@ impl Context {
             table_refused: false,
             table_elements: 0,
         }
+    }
+
+    /// The current work of the guest.
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The limits of the guest.
+    pub(super) fn limits(&self) -> &GuestLimits {
+        &self.limits
     }
 
     /// Prepares for a function that only reads: it may not choose, and its log is dropped.
@@ -175,7 +189,7 @@ impl Context {
     }
 
     /// Carries a fault through the guest.
-    fn refuse(&mut self, result: Result<(), Fault>) -> wasmtime::Result<()> {
+    pub(super) fn refuse(&mut self, result: Result<(), Fault>) -> wasmtime::Result<()> {
         result.map_err(|fault| {
             self.fault = Some(fault);
             Refused.into()
@@ -241,6 +255,14 @@ impl Context {
         } else {
             self.log.push(line);
         }
+    }
+}
+
+/// Consumes fuel for work of the host.
+pub(crate) fn burn(store: &mut StoreContextMut<'_, Context>, fuel: u64) -> wasmtime::Result<()> {
+    match store.get_fuel()?.checked_sub(fuel) {
+        Some(left) => store.set_fuel(left),
+        None => Err(Trap::OutOfFuel.into()),
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `initialised` | a component that begins with the memory of another one after `init` |
 //! | `outside` | specifications from outside: their memory, and their failures |
 //! | `running` | durations, requests and answers of a running node |
+//! | `stored` | the durable map: writes against a naive map, forbidden calls, limits |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod cache;
@@ -27,6 +28,7 @@ mod portable;
 mod resistance;
 mod running;
 mod snapshots;
+mod stored;
 
 use host_model::contract::{Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineFactory};
 

@@ -291,6 +291,9 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let mut stepper = Stepper::new(&lts)?;
     let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
     let simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
+    if asked.runtime.is_some() {
+        cluster.check_map().map_err(|failure| failure.help(INSTEAD))?;
+    }
     let runtime = asked.runtime.map(|troubles| {
         let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)
