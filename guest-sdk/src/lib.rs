@@ -78,6 +78,7 @@
 //! | `mistakes` | mistakes on purpose, by name |
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
+//! | `storage` | the durable map, as typed tables |
 //! | `ready_made` | properties of many protocols, a disk, and budgets of local events |
 //! | `specification` | properties from outside |
 //! | `parameters` | parameters, declared and read in one place |
@@ -116,6 +117,7 @@ pub mod ready_made;
 mod renaming;
 mod role;
 mod specification;
+pub mod storage;
 mod timers;
 
 #[cfg(target_arch = "wasm32")]

@@ -14,6 +14,7 @@ mod clients;
 mod explore;
 mod specification;
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -23,6 +24,7 @@ pub use specification::judge;
 use crate::configured_node::{ConfiguredNode, Sent};
 use crate::content::round_trip;
 use crate::context::Environment;
+use crate::storage::native;
 use crate::{
     Encoding, LocalEvent, NodeId, NodeState, ParameterError, Payload, Property, PropertyKind, PropertyScope, Protocol,
     Response, Role, property,
@@ -49,6 +51,8 @@ impl<M: Payload> InFlight<M> {
 pub struct Cluster<P: Protocol> {
     configured_nodes: Rc<Vec<ConfiguredNode<P>>>,
     states: Vec<P::State>,
+    /// The durable map of each node, see [`storage`](crate::storage).
+    maps: RefCell<Vec<native::Map>>,
     in_flight: Vec<InFlight<P::Message>>,
     /// Resets that [`explore`](Self::explore) may still give each node.
     resets_left: Vec<u32>,
@@ -67,6 +71,7 @@ impl<P: Protocol> Clone for Cluster<P> {
         Self {
             configured_nodes: Rc::clone(&self.configured_nodes),
             states: self.states.iter().map(copy_of).collect(),
+            maps: self.maps.clone(),
             in_flight: self.in_flight.iter().map(|message| message.duplicate(P::ENCODING)).collect(),
             resets_left: self.resets_left.clone(),
             script: self.script.clone(),
@@ -99,6 +104,7 @@ impl<P: Protocol> Cluster<P> {
         let mut cluster = Self {
             configured_nodes: Rc::new(configured_nodes),
             states: Vec::new(),
+            maps: RefCell::new(vec![native::Map::new(); nodes as usize]),
             in_flight: Vec::new(),
             resets_left: vec![0; nodes as usize],
             script: Script { answers: answers.iter().copied().collect(), ..Script::default() },
@@ -106,7 +112,9 @@ impl<P: Protocol> Cluster<P> {
             is_declined: false,
         };
         for me in 0..nodes {
-            let (state, sent) = cluster.configured_nodes[me as usize].init(&mut cluster.script, None);
+            let map = &mut cluster.maps.get_mut()[me as usize];
+            let (state, sent) =
+                native::at(map, || cluster.configured_nodes[me as usize].init(&mut cluster.script, None));
             cluster.states.push(kept::<P>(state));
             cluster.post(me, sent);
         }
@@ -148,8 +156,9 @@ impl<P: Protocol> Cluster<P> {
     pub fn deliver(&mut self, index: usize) {
         let InFlight { from, to, message } = self.in_flight.remove(index);
         let configured_node = Rc::clone(&self.configured_nodes);
-        let state = &mut self.states[to as usize];
-        let sent = configured_node[to as usize].handle_message(&mut self.script, state, from, message);
+        let (state, map) = (&mut self.states[to as usize], &mut self.maps.get_mut()[to as usize]);
+        let handle = || configured_node[to as usize].handle_message(&mut self.script, state, from, message);
+        let sent = native::at(map, handle);
         keep::<P>(state);
         self.post(to, sent);
     }
@@ -159,7 +168,7 @@ impl<P: Protocol> Cluster<P> {
         let InFlight { from, to, message } = &self.in_flight[index];
         let configured_node = &self.configured_nodes[*to as usize];
         match configured_node.protocol.takes_quorums() {
-            true => configured_node.role(self.state(*to), *from, message),
+            true => self.at(*to, || configured_node.role(self.state(*to), *from, message)),
             false => Role::Alone,
         }
     }
@@ -184,8 +193,10 @@ impl<P: Protocol> Cluster<P> {
             messages.into_iter().map(|message| (message.from, round_trip(&message.message, P::ENCODING))).collect();
         let configured_node = Rc::clone(&self.configured_nodes);
         let mut state = copy_of(&self.states[to as usize]);
-        let sent = configured_node[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
-        let Some(sent) = sent else { return false };
+        let mut map = self.maps.get_mut()[to as usize].clone();
+        let handle = || configured_node[to as usize].handle_quorum(&mut self.script, &mut state, name, messages);
+        let Some(sent) = native::at(&mut map, handle) else { return false };
+        self.maps.get_mut()[to as usize] = map;
         self.states[to as usize] = kept::<P>(state);
         let mut index = 0;
         self.in_flight.retain(|_| {
@@ -276,7 +287,7 @@ impl<P: Protocol> Cluster<P> {
 
     /// The events of a node without a message.
     pub fn local_events(&self, node: NodeId) -> Vec<LocalEvent<P::Local>> {
-        self.configured_nodes[node as usize].local_events(self.state(node))
+        self.at(node, || self.configured_nodes[node as usize].local_events(self.state(node)))
     }
 
     /// Executes the first local event of a node with this name.
@@ -298,8 +309,9 @@ impl<P: Protocol> Cluster<P> {
 
     fn happen_event(&mut self, node: NodeId, event: &P::Local) {
         let configured_node = Rc::clone(&self.configured_nodes);
-        let state = &mut self.states[node as usize];
-        let sent = configured_node[node as usize].handle_local(&mut self.script, state, round_trip(event, P::ENCODING));
+        let (state, map) = (&mut self.states[node as usize], &mut self.maps.get_mut()[node as usize]);
+        let event = round_trip(event, P::ENCODING);
+        let sent = native::at(map, || configured_node[node as usize].handle_local(&mut self.script, state, event));
         keep::<P>(state);
         self.post(node, sent);
     }
@@ -308,8 +320,9 @@ impl<P: Protocol> Cluster<P> {
     /// that the break loses.
     pub fn transport_error(&mut self, node: NodeId, peer: NodeId) {
         let configured_node = &self.configured_nodes[node as usize];
-        let sent = configured_node.handle_transport_error(&mut self.script, &mut self.states[node as usize], peer);
-        keep::<P>(&mut self.states[node as usize]);
+        let (state, map) = (&mut self.states[node as usize], &mut self.maps.get_mut()[node as usize]);
+        let sent = native::at(map, || configured_node.handle_transport_error(&mut self.script, state, peer));
+        keep::<P>(state);
         self.post(node, sent);
     }
 
@@ -323,9 +336,10 @@ impl<P: Protocol> Cluster<P> {
     /// Crashes a node and restarts it with its persisted state. Messages in flight stay in flight.
     pub fn reset(&mut self, node: NodeId) {
         let configured_node = &self.configured_nodes[node as usize];
-        let durable =
-            configured_node.protocol.persist(self.state(node)).map(|durable| round_trip(&durable, P::ENCODING));
-        let (state, sent) = configured_node.init(&mut self.script, durable);
+        let durable = self.at(node, || configured_node.protocol.persist(self.state(node)));
+        let durable = durable.map(|durable| round_trip(&durable, P::ENCODING));
+        let map = &mut self.maps.get_mut()[node as usize];
+        let (state, sent) = native::at(map, || configured_node.init(&mut self.script, durable));
         self.states[node as usize] = kept::<P>(state);
         self.post(node, sent);
     }
@@ -383,7 +397,10 @@ impl<P: Protocol> Cluster<P> {
             .configured_nodes
             .iter()
             .zip(&self.states)
-            .map(|(configured_node, state)| property::view(&configured_node.protocol, state, index))
+            .zip(0..)
+            .map(|((configured_node, state), node)| {
+                self.at(node, || property::view(&configured_node.protocol, state, index))
+            })
             .collect();
         let of_node = |(node, view): (usize, &[Option<Vec<u8>>])| {
             property::check::<P>(index, view).map_err(|why| format!("node {node}: {why}"))
@@ -397,6 +414,11 @@ impl<P: Protocol> Cluster<P> {
                 false => Err("of no node".to_owned()),
             },
         }
+    }
+
+    /// Runs code of a node that reads.
+    fn at<R>(&self, node: NodeId, run: impl FnOnce() -> R) -> R {
+        native::at(&mut self.maps.borrow_mut()[node as usize], run)
     }
 
     fn post(&mut self, from: NodeId, sent: Sent<P>) {

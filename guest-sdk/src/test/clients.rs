@@ -8,7 +8,7 @@ use crate::{NodeId, Protocol, Request, Response};
 impl<P: Protocol> Cluster<P> {
     /// The neighbours that a node names in its present state, each once, in their order; none if it names none.
     pub fn neighbours(&self, node: NodeId) -> Option<Vec<NodeId>> {
-        let named = self.configured_nodes[node as usize].neighbours(self.state(node))?;
+        let named = self.at(node, || self.configured_nodes[node as usize].neighbours(self.state(node)))?;
         Some(named.into_iter().collect::<BTreeSet<_>>().into_iter().collect())
     }
 
@@ -17,7 +17,8 @@ impl<P: Protocol> Cluster<P> {
     pub fn request(&mut self, node: NodeId, request: Request) -> u64 {
         self.requests += 1;
         let number = self.requests;
-        match self.configured_nodes[node as usize].request(self.state(node), number, request) {
+        let asked = || self.configured_nodes[node as usize].request(self.state(node), number, request);
+        match self.at(node, asked) {
             Ok(event) => self.happen_event(node, &event.event),
             Err(response) => self.script.responses.push((number, response)),
         }

@@ -89,7 +89,8 @@ impl<P: Protocol> Cluster<P> {
     pub fn is_deadlocked(&self) -> bool {
         let mut nodes = 0..self.nodes() as NodeId;
         let is_end = self.in_flight.is_empty() && nodes.clone().all(|node| self.local_events(node).is_empty());
-        is_end && !nodes.all(|node| self.configured_nodes[node as usize].protocol.is_done(self.state(node)))
+        let is_done = |node| self.configured_nodes[node as usize].protocol.is_done(self.state(node));
+        is_end && !nodes.all(|node| self.at(node, || is_done(node)))
     }
     /// The global states after each enabled event, one for each resolution of its choices.
     fn successors(&self) -> Vec<Self> {
@@ -117,7 +118,7 @@ impl<P: Protocol> Cluster<P> {
             if self.resets_left[node as usize] > 0 {
                 let mut after = Vec::new();
                 self.resolutions(|next| next.reset(node), &mut after);
-                let state = |cluster: &Self| format::identity::<P>(&cluster.states[node as usize]);
+                let state = |cluster: &Self| cluster.identity(node);
                 let is_idle = |next: &Self| next.in_flight.len() == self.in_flight.len() && state(next) == state(self);
                 after.retain(|next| !is_idle(next));
                 for mut next in after {
@@ -151,11 +152,18 @@ impl<P: Protocol> Cluster<P> {
         }
     }
 
+    /// The state of a node by content, with its durable map.
+    fn identity(&self, node: NodeId) -> Vec<u8> {
+        let identity = self.at(node, || format::identity::<P>(&self.states[node as usize]));
+        let map = self.maps.borrow()[node as usize].encode(Encoding::Postcard);
+        (identity, map).encode(Encoding::Postcard)
+    }
+
     fn key(&self) -> Key {
         let mut messages: Vec<Vec<u8>> =
             self.in_flight.iter().map(|message| message_key(message, P::ENCODING)).collect();
         messages.sort_unstable();
-        let states = self.states.iter().map(format::identity::<P>);
+        let states = (0..self.nodes()).map(|node| self.identity(node));
         (states.zip(self.resets_left.iter().copied()).collect(), messages)
     }
 }
