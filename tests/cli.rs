@@ -52,6 +52,7 @@
 //! | `hostile_text` | text that a terminal, a log or a parser would obey; outputs much longer than inputs |
 //! | `verdicts` | one verdict in every report of a run |
 //! | `identities` | the ways to distinguish states, on bundled protocols |
+//! | `stored` | the durable map: protocols whose durable state is in it |
 //! | `yardsticks` | a small part of the table of mistakes far from the start |
 //! | `why_different` | states that look the same but count as different |
 //! | `hostile_files` | pipes, devices and files without end in every place that takes a file |
@@ -108,6 +109,7 @@ mod scenarios;
 mod schema;
 mod simulate;
 mod specs;
+mod stored;
 mod tables;
 mod tips;
 mod traces;

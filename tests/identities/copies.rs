@@ -121,7 +121,8 @@ fn copied(protocol: &str, original: &Path, (way, by): (Way, &str)) -> PathBuf {
         true => exporting_another(&source, way),
         false => source,
     });
-    let guest = include_str!("guest.rs").replace("= BY;", &format!("= {by};"));
+    let [guest, constant, _] = way.around;
+    let guest = guest.replace(constant, &format!("= {by};"));
     write(&folder.join("src/identity.rs"), &guest);
     folder
 }
@@ -141,8 +142,9 @@ fn write(path: &Path, content: &str) {
 fn exporting_another(source: &str, way: Way) -> String {
     let (before, after) = source.split_once("guest_sdk::export!(").expect("it exports a protocol");
     let (protocol, after) = after.split_once(')').expect("the export ends");
+    let around = way.around[2];
     let arena = if way.has_arena { "guest_sdk::arena!();\n" } else { "" };
-    format!("{before}guest_sdk::export!(identity::Distinguished<{protocol}>){after}\n{arena}mod identity;\n")
+    format!("{before}guest_sdk::export!(identity::{around}<{protocol}>){after}\n{arena}mod identity;\n")
 }
 
 /// A manifest with the dependencies of the original.
