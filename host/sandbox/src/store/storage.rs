@@ -18,7 +18,7 @@ const WRITE_FUEL: u64 = 2_000;
 
 impl Context {
     /// The map, for a function that reads it.
-    fn to_read(&mut self, function: &str) -> wasmtime::Result<&NodeMap> {
+    fn readable(&mut self, function: &str) -> wasmtime::Result<&NodeMap> {
         let place = match self.phase() {
             Phase::Handler => None,
             Phase::Start => Some("while it starts".to_owned()),
@@ -35,7 +35,7 @@ impl Context {
     }
 
     /// The map, for a function that writes it.
-    fn to_write(&mut self, function: &str) -> wasmtime::Result<&mut NodeMap> {
+    fn writable(&mut self, function: &str) -> wasmtime::Result<&mut NodeMap> {
         let place = match self.phase() {
             Phase::Handler => None,
             Phase::Start => Some("while it starts".to_owned()),
@@ -50,7 +50,7 @@ impl Context {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> wasmtime::Result<()> {
-        let map = &mut self.to_write("put")?.map;
+        let map = &mut self.writable("put")?.map;
         map.put(key, value);
         let (entries, bytes) = (map.len(), map.content_bytes());
         let result = self.limits().check_map(entries, bytes);
@@ -81,17 +81,17 @@ impl GuestLimits {
 pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
     let mut storage = linker.instance(abi::STORAGE)?;
     storage.func_wrap("get", |mut store: StoreContextMut<'_, Context>, (key,): (WasmList<u8>,)| {
-        store.data_mut().to_read("get")?;
+        store.data_mut().readable("get")?;
         burn(&mut store, READ_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        let value = store.data_mut().to_read("get")?.map.get(&key).map(<[u8]>::to_vec);
+        let value = store.data_mut().readable("get")?.map.get(&key).map(<[u8]>::to_vec);
         burn(&mut store, value.as_ref().map_or(0, Vec::len) as u64)?;
         Ok((value,))
     })?;
     storage.func_wrap(
         "put",
         |mut store: StoreContextMut<'_, Context>, (key, value): (WasmList<u8>, WasmList<u8>)| {
-            store.data_mut().to_write("put")?;
+            store.data_mut().writable("put")?;
             // Checked before the bytes are read: long ones must not make the host work.
             let checked = store.data().limits().check_entry(key.len(), value.len());
             store.data_mut().refuse(checked)?;
@@ -101,10 +101,10 @@ pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
         },
     )?;
     storage.func_wrap("delete", |mut store: StoreContextMut<'_, Context>, (key,): (WasmList<u8>,)| {
-        store.data_mut().to_write("delete")?;
+        store.data_mut().writable("delete")?;
         burn(&mut store, WRITE_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        store.data_mut().to_write("delete")?.map.delete(&key);
+        store.data_mut().writable("delete")?.map.delete(&key);
         Ok(())
     })?;
     link_ranges(&mut storage)
@@ -115,13 +115,13 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
     storage.func_wrap(
         "delete-range",
         |mut store: StoreContextMut<'_, Context>, (start, end): (WasmList<u8>, Option<WasmList<u8>>)| {
-            store.data_mut().to_write("delete-range")?;
+            store.data_mut().writable("delete-range")?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
             // Each entry is paid for before it is removed.
-            let map = store.data_mut().to_write("delete-range")?.map.clone();
+            let map = store.data_mut().writable("delete-range")?.map.clone();
             for (key, value) in map.range(&start, end.as_deref()) {
                 burn(&mut store, WRITE_FUEL + (key.len() + value.len()) as u64)?;
-                store.data_mut().to_write("delete-range")?.map.delete(key);
+                store.data_mut().writable("delete-range")?.map.delete(key);
             }
             Ok(())
         },
@@ -130,7 +130,7 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
         "range",
         |mut store: StoreContextMut<'_, Context>,
          (start, end, order, limit): (WasmList<u8>, Option<WasmList<u8>>, OrderIn, u32)| {
-            store.data_mut().to_read("range")?;
+            store.data_mut().readable("range")?;
             let limits = store.data().limits();
             let checked = within(limit as usize, limits.items_per_call, "items", || {
                 format!("calls `storage.range` for up to {limit} entries")
@@ -138,7 +138,7 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
             let bytes_max = limits.output_bytes;
             store.data_mut().refuse(checked)?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
-            let map = store.data_mut().to_read("range")?.map.clone();
+            let map = store.data_mut().readable("range")?.map.clone();
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut found = map.range(&start, end.as_deref());
             let mut next = || match order {

@@ -199,7 +199,8 @@ fn forbidden_calls_are_faults() {
 
 #[test]
 fn limits_are_faults_that_name_them() {
-    let limited = |what: &str, set: fn(&mut SandboxConfig)| {
+    type Set = fn(&mut SandboxConfig);
+    let limited = |what: &str, set: Set| {
         let mut config = SandboxConfig { verify_capture: true, ..SandboxConfig::default() };
         set(&mut config);
         let sandbox = Sandbox::new(config, None).expect("an engine");
@@ -208,7 +209,7 @@ fn limits_are_faults_that_name_them() {
         run(&mut *machine, init(0)).expect("init is fine");
         run(&mut *machine, Input::Local(&go())).map(drop)
     };
-    let cases: [(&str, fn(&mut SandboxConfig), &str, FaultKind); 7] = [
+    let cases: [(&str, Set, &str, FaultKind); 7] = [
         (
             "long",
             |it| it.limits.storage_key_bytes = 999,

@@ -40,7 +40,7 @@ impl Machine for Sum {
         *effects = Effects::default();
         match input {
             Input::Init { durable, .. } => {
-                self.0 = durable.map_or(0, |durable| durable.persisted.as_ref().expect("it persists")[0].into())
+                self.0 = durable.map_or(0, |durable| durable.persisted.as_ref().expect("it persists")[0].into());
             }
             Input::Local(event) => {
                 let number = u64::from_le_bytes(event.payload[..].try_into().expect("there are eight"));
