@@ -45,6 +45,9 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/role.rs",
     "src/configured_node.rs",
     "src/specification.rs",
+    "src/storage.rs",
+    "src/storage/key.rs",
+    "src/storage/native.rs",
     "src/test.rs",
     "src/test/clients.rs",
     "src/test/explore.rs",
@@ -194,7 +197,8 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "test", "wasm", "wasm/spec"] {
+        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "storage", "test", "wasm", "wasm/spec"]
+        {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
