@@ -4,6 +4,9 @@
 //! handler are durable before its messages leave, and [`init`](crate::Protocol::init) after a reset finds them. The map is part of the state of the
 //! node, so [`State`](crate::Protocol::State) need not contain it.
 //!
+//! Searches and simulations of the model know the map; `host live`, and `host simulate` with `--runtime` or `--watch`, refuse plugins that
+//! use it.
+//!
 //! ```
 //! use guest_sdk::storage::Table;
 //! use guest_sdk::Context;
@@ -47,7 +50,7 @@ use crate::wasm::bindings::host::protocol::storage as map;
 #[cfg(not(target_arch = "wasm32"))]
 use native as map;
 
-/// Entries per call of the host: as many of the longest values as one call may return.
+/// Entries per call of the host: eight of the longest values take half of the limit `output`.
 const PAGE: u32 = 8;
 
 /// A part of the durable map with keys of one type and values of another, in the order of the keys.
@@ -94,7 +97,8 @@ impl<K: Key, V: Payload> Table<K, V> {
         map::delete_range(&start, Some(&end));
     }
 
-    /// The entries in a range, in the order of their keys. They are read as the iterator gets there: a write in between shows.
+    /// The entries in a range, in the order of their keys. They are read eight at a time, so a write in
+    /// between shows in later reads only.
     pub fn range(&self, keys: impl RangeBounds<K>) -> impl Iterator<Item = (K, V)> {
         let (mut start, end) = self.bounds(&keys);
         let mut page: VecDeque<map::Entry> = VecDeque::new();

@@ -2,7 +2,7 @@
 //!
 //! Bounds inside a protocol, such as a number of elections, make a search deep or shallow, and the best ones are not known in advance.
 //! Small scopes are decided soon; larger ones get the time that remains. Each scope is searched for a slice of time, and a scope that is
-//! not decided is searched again for twice the time, so all its earlier searches together take no longer than the last one.
+//! not decided is searched again for twice the time, so all its earlier searches together take less time than the last one may take.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -203,7 +203,13 @@ pub const LIMITS: &[Limit] = &[
     ),
     limit!("message", Bytes, message_bytes as usize, 0..=GIB, "one message, or the argument of one local event"),
     limit!("text", Bytes, text_bytes as usize, 64..=1 << 20, "one name; a longer explanation is cut"),
-    limit!("items", Count, items_per_call as usize, 1..=1 << 20, "messages, or local events, that one call returns"),
+    limit!(
+        "items",
+        Count,
+        items_per_call as usize,
+        1..=1 << 20,
+        "messages, or local events, that one call returns, or entries of one `storage.range`"
+    ),
     limit!("properties", Count, properties as usize, 0..=1 << 16, "properties of the plugin"),
     limit!("choices", Count, choices_per_call as usize, 0..=1 << 16, "calls of `choose` and `can-send` in one handler"),
     limit!("alternatives", Count, alternatives as u32, 1..=1 << 16, "alternatives of one `choose`"),
