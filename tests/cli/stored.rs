@@ -114,5 +114,10 @@ fn nodes_with_a_map_are_refused_where_they_would_lose_it() {
     place.put("stores.wasm", fixtures::stores("well"));
     let words = ["imports `storage`, and nodes that run do not keep the durable map yet", "help: "];
     place.host(&["simulate", "stores.wasm", "--runtime", "--", "--nodes", "2"]).exits(151).says(&words);
-    place.host(&["simulate", "stores.wasm", "--model", "--runs", "2", "--", "--nodes", "2"]).exits(0);
+    let simulate = |options: &[&str]| {
+        place.host(&[&["simulate", "stores.wasm", "--runs", "2"], options, &["--", "--nodes", "2"]].concat())
+    };
+    simulate(&["--runtime"]).exits(151).says(&["simulate the model: --model, without --runtime"]);
+    simulate(&["--watch", "observe"]).exits(151).says(&["simulate the model: --model, without --watch"]);
+    simulate(&["--model"]).exits(0);
 }
