@@ -107,12 +107,12 @@ fn other_protocols_have_the_same_results_with_their_states_in_the_map() {
     );
 }
 
-/// Nodes that run keep no map yet, and say so.
+/// Running nodes keep no map: neither in a simulation nor on sockets.
 #[test]
 fn nodes_with_a_map_are_refused_where_they_would_lose_it() {
     let place = Place::new();
     place.put("stores.wasm", fixtures::stores("well"));
-    let words = ["imports `storage`, and nodes that run do not keep the durable map yet", "help: "];
+    let words = ["imports `storage`, and a running node keeps no durable map", "help: "];
     place.host(&["simulate", "stores.wasm", "--runtime", "--", "--nodes", "2"]).exits(151).says(&words);
     let simulate = |options: &[&str]| {
         place.host(&[&["simulate", "stores.wasm", "--runs", "2"], options, &["--", "--nodes", "2"]].concat())
@@ -120,4 +120,8 @@ fn nodes_with_a_map_are_refused_where_they_would_lose_it() {
     simulate(&["--runtime"]).exits(151).says(&["simulate the model: --model, without --runtime"]);
     simulate(&["--watch", "observe"]).exits(151).says(&["simulate the model: --model, without --watch"]);
     simulate(&["--model"]).exits(0);
+    let nodes = "[[node]]\naddress = \"127.0.0.1:1\"\n[[node]]\naddress = \"127.0.0.1:2\"\n";
+    place.put("cluster.toml", format!("plugin = \"stores.wasm\"\ndata = \"data\"\n{nodes}"));
+    let up = place.host(&["live", "up", "cluster.toml"]).exits(151);
+    up.says(&[words[0], "check it with `host run` or `host simulate`"]);
 }

@@ -215,7 +215,7 @@ impl Cluster {
         match components.into_iter().find(|component| component.plugin.stores()) {
             None => Ok(()),
             Some(component) => Err(Failure::configuration(format_args!(
-                "{} imports `storage`, and nodes that run do not keep the durable map yet",
+                "{} imports `storage`, and a running node keeps no durable map",
                 component.reference.name
             ))),
         }
