@@ -14,6 +14,7 @@
 //! | `sessions` | writes that clients repeat |
 //! | `reads` | reads that need no entry in the log |
 //! | `clients` | requests, and histories of them |
+//! | `bug` | mistakes made on purpose |
 //! | `answers` | answers to clients once an operation is done |
 //! | `http` | requests and answers in the terms of HTTP |
 //! | `changes` | changes of the members, by requests of clients |
@@ -21,6 +22,7 @@
 //! | `spec` | what must hold |
 
 mod answers;
+mod bug;
 mod changes;
 mod clients;
 mod data;
@@ -46,6 +48,7 @@ use guest_sdk::{
 };
 use serde::{Deserialize, Serialize};
 
+use bug::Bug;
 use pieces::Piece;
 
 pub use data::Kept;
@@ -101,36 +104,6 @@ pub struct RaftKv {
     /// The number of changes of the members in a search.
     changes: u32,
     bug: Bug,
-}
-
-/// A deliberate bug.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bug {
-    None,
-    /// A leader answers a read at once from its own store.
-    ReadLocal,
-    /// A leader answers when an entry is in its own log.
-    AnswerEarly,
-    /// A leader answers reads before it has committed an entry of its term.
-    ReadEarly,
-    /// The store on the disk is behind the log that goes with it.
-    ForgetStore,
-    /// A leader judges the condition of a write when the request arrives.
-    CompareEarly,
-    /// A leader recognises a repeated write when the request arrives.
-    RepeatEarly,
-    /// The sessions are no part of the store that a node gets which is behind.
-    ForgetSessions,
-    /// A node votes for any candidate, even if the log of the candidate is behind its own.
-    NoLogCheck,
-    /// A leader changes the members before it has committed an entry of its term.
-    ChangeEarly,
-    /// A leader changes the members before the last change is committed.
-    ChangeTwice,
-    /// A node asks all nodes for their votes, and counts those of nodes that are no members.
-    CountStrangers,
-    /// A node that is behind gets a store with the first members.
-    ForgetMembers,
 }
 
 /// A message between nodes.
@@ -319,21 +292,6 @@ impl Protocol for RaftKv {
     type Durable = Kept;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
-        let bugs = &[
-            ("none", Bug::None),
-            ("read-local", Bug::ReadLocal),
-            ("answer-early", Bug::AnswerEarly),
-            ("read-early", Bug::ReadEarly),
-            ("forget-store", Bug::ForgetStore),
-            ("no-log-check", Bug::NoLogCheck),
-            ("compare-early", Bug::CompareEarly),
-            ("repeat-early", Bug::RepeatEarly),
-            ("forget-sessions", Bug::ForgetSessions),
-            ("change-early", Bug::ChangeEarly),
-            ("change-twice", Bug::ChangeTwice),
-            ("count-strangers", Bug::CountStrangers),
-            ("forget-members", Bug::ForgetMembers),
-        ];
         Ok(Self {
             terms: parameters.get("terms", 1, "the last term in which nodes stand for election; 0: there is none")?,
             requests: parameters.get("requests", 1, "how many requests each node gets in a search")?,
@@ -363,7 +321,7 @@ impl Protocol for RaftKv {
             members: parameters.get("members", 0, "how many nodes are members at first; 0: all, for good")?,
             candidates: parameters.get("candidates", 0, "how many nodes stand for election in a search; 0: all")?,
             changes: parameters.get("changes", 0, "how many changes of the members there are in a search")?,
-            bug: parameters.choice("bug", bugs, "what is wrong on purpose")?,
+            bug: parameters.choice("bug", &bug::NAMES, "what is wrong on purpose")?,
         })
     }
 

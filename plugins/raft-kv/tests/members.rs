@@ -26,7 +26,7 @@ fn ask(cluster: &mut Cluster<RaftKv>, node: NodeId, method: &str, path: &str) ->
     cluster.request(node, Request::new(method, path).body("red"))
 }
 
-fn told(response: Option<&Response>) -> (u16, String) {
+fn answer_of(response: Option<&Response>) -> (u16, String) {
     let Response { status, body, .. } = response.expect("there is an answer").clone();
     (status, String::from_utf8(body).expect("it is text"))
 }
@@ -35,7 +35,7 @@ fn told(response: Option<&Response>) -> (u16, String) {
 fn asked(cluster: &mut Cluster<RaftKv>, node: NodeId, method: &str, path: &str) -> (u16, String) {
     let number = ask(cluster, node, method, path);
     cluster.settle();
-    told(cluster.response(number))
+    answer_of(cluster.response(number))
 }
 
 fn members(nodes: &str) -> (u16, String) {
@@ -92,7 +92,7 @@ fn a_new_node_takes_the_place_of_the_leader() {
         settle_without(&mut cluster, &[0, 3 - leader]);
         let number = ask(&mut cluster, leader, "PUT", "/d");
         settle_without(&mut cluster, &[0, 3 - leader]);
-        assert!(told(cluster.response(number)).0 < 300);
+        assert!(answer_of(cluster.response(number)).0 < 300);
         assert_eq!(cluster.state(3).disk.store.items.len(), if parameters == running { 3 } else { 4 });
         assert_eq!(asked(&mut cluster, leader, "GET", "/members"), members("1,2,3"));
         assert_eq!(cluster.check(), Ok(()));
@@ -122,7 +122,7 @@ fn a_leader_that_removes_itself_does_not_count() {
     let write = ask(&mut cluster, 0, "PUT", "/color");
     let change = ask(&mut cluster, 0, "DELETE", "/members/0");
     let late = ask(&mut cluster, 0, "PUT", "/color");
-    assert_eq!(told(cluster.response(late)), (503, "the leader leaves the cluster; try again\n".to_owned()));
+    assert_eq!(answer_of(cluster.response(late)), (503, "the leader leaves the cluster; try again\n".to_owned()));
     settle_without(&mut cluster, &[2]);
     assert_eq!(
         (newest(&cluster, 0), newest(&cluster, 1), newest(&cluster, 2)),
@@ -130,9 +130,9 @@ fn a_leader_that_removes_itself_does_not_count() {
     );
     assert_eq!((cluster.response(change), cluster.response(write), leads(&cluster, 0)), (None, None, true));
     let again = ask(&mut cluster, 0, "PUT", "/members/3");
-    assert_eq!(told(cluster.response(again)).0, 409);
+    assert_eq!(answer_of(cluster.response(again)).0, 409);
     cluster.settle();
-    assert_eq!((told(cluster.response(change)), told(cluster.response(write)).0), (members("1,2"), 204));
+    assert_eq!((answer_of(cluster.response(change)), answer_of(cluster.response(write)).0), (members("1,2"), 204));
     assert!(!leads(&cluster, 0));
     assert_eq!(cluster.check(), Ok(()));
 }
@@ -152,7 +152,7 @@ fn a_node_whose_removal_may_be_lost_stands() {
     cluster.happen(0, "timeout");
     cluster.settle();
     assert_eq!((newest(&cluster, 1), leads(&cluster, 0)), (vec![1], false));
-    assert_eq!(told(cluster.response(change)), members("1"));
+    assert_eq!(answer_of(cluster.response(change)), members("1"));
     elect(&mut cluster, 1);
     assert_eq!(asked(&mut cluster, 1, "PUT", "/color").0, 204);
     assert_eq!(cluster.check(), Ok(()));
@@ -186,7 +186,7 @@ fn a_leader_refuses_a_change_before_its_time() {
     assert!(leads(&cluster, 1));
     for (method, path) in [("PUT", "/members/3"), ("DELETE", "/members/0")] {
         let early = ask(&mut cluster, 1, method, path);
-        let (status, text) = told(cluster.response(early));
+        let (status, text) = answer_of(cluster.response(early));
         assert!(status == 503 && text.contains("nothing has happened"), "{status} {text}");
     }
     cluster.settle();
@@ -194,14 +194,14 @@ fn a_leader_refuses_a_change_before_its_time() {
     // While the new node gets the log, and while the entry is not committed.
     for _ in 0..2 {
         let second = ask(&mut cluster, 1, "DELETE", "/members/0");
-        let (status, text) = told(cluster.response(second));
+        let (status, text) = answer_of(cluster.response(second));
         assert!(status == 409 && text.contains("under way"), "{status} {text}");
         settle_without(&mut cluster, &[0, 2]);
     }
     assert_eq!(newest(&cluster, 1), [0, 1, 2, 3]);
     assert_eq!(cluster.response(first), None);
     cluster.settle();
-    assert_eq!(told(cluster.response(first)), members("0,1,2,3"));
+    assert_eq!(answer_of(cluster.response(first)), members("0,1,2,3"));
     assert_eq!(cluster.check(), Ok(()));
 }
 
@@ -225,7 +225,7 @@ fn wrong_requests_about_members_are_refused_with_the_remedy() {
     for (method, path, status, remedy) in rows {
         let mut cluster = cluster.clone();
         let number = ask(&mut cluster, 0, method, path);
-        let (found, text) = told(cluster.response(number));
+        let (found, text) = answer_of(cluster.response(number));
         assert!(found == status && text.contains(remedy), "{method} {path}: {found} {text}");
         assert!(cluster.in_flight().is_empty());
     }
@@ -264,7 +264,7 @@ fn a_new_node_that_does_not_answer_is_given_up() {
             cluster.happen(0, "heartbeat");
             settle_without(&mut cluster, &[3]);
         }
-        let (status, text) = told(cluster.response(add));
+        let (status, text) = answer_of(cluster.response(add));
         assert!(status == 503 && text.contains("node 3 does not answer: nothing has happened"), "{status} {text}");
         cluster.lose_all();
         assert_eq!(asked(&mut cluster, 0, "DELETE", "/members/2"), members("0,1"));
@@ -273,7 +273,7 @@ fn a_new_node_that_does_not_answer_is_given_up() {
         cluster.lose_all();
         cluster.happen(1, "timeout");
         cluster.settle();
-        let (status, text) = told(cluster.response(add));
+        let (status, text) = answer_of(cluster.response(add));
         assert!(status == 503 && text.contains("nothing has happened"), "{status} {text}");
     }
 }
@@ -377,7 +377,7 @@ fn changes_among_losses_resets_and_elections_are_well() {
         }
         let done = |is_change: bool| {
             let of_kind = asked.iter().filter(|(kind, _)| *kind == is_change);
-            of_kind.filter(|(_, number)| cluster.response(*number).is_some_and(|told| told.status == 200)).count()
+            of_kind.filter(|(_, number)| cluster.response(*number).is_some_and(|answer| answer.status == 200)).count()
         };
         (changes, writes) = (changes + done(true), writes + done(false));
         // Without trouble, a member leads in the end, and all members have the same store.
