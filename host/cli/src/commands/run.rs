@@ -99,10 +99,11 @@ fn grow<'t>(
     let (mut explored, searched) = scopes::grow(&scopes, given.process.time, &clock, |scope, time| {
         let mut spec = scope.run(given.clone());
         spec.process.time = Some(time);
-        if telling().progress.is_some() {
+        let telling = telling();
+        if telling.progress.is_some() {
             environment.tell(&format!("grow: {scope}, for {:.1} s", time.as_secs_f64()));
         }
-        let explored = explore(&Request { spec, scenario: None }, telling(), environment)?;
+        let explored = explore(&Request { spec, scenario: None }, telling, environment)?;
         Ok(Searched::new(explored, |explored| &explored.report))
     })?;
     explored.report.scopes = searched;

@@ -239,14 +239,13 @@ fn json(answer: &impl Serialize) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use host_session::base::text::grouped;
+
     use super::*;
 
     /// A number as the book writes it.
     fn written(number: usize) -> String {
-        let digits = number.to_string();
-        let grouped: Vec<&str> =
-            digits.as_bytes().rchunks(3).rev().filter_map(|three| str::from_utf8(three).ok()).collect();
-        grouped.join(",")
+        grouped(number as u64)
     }
 
     #[test]
