@@ -170,7 +170,14 @@ pub const MUTANTS: &[Mutant] = &[
         "a way has the steps of its last walk only",
         "host/search/src/strategy/random_walk/ground.rs",
         "let state = self.walk_again(from, taken)?;",
-        "let state = self.walk_again(from, &mut |_| {})?;",
+        "let state = self.walk_again(from, &mut |_, _| {})?;",
+        &[ARCHIVE_LEADS, ARCHIVE_FORGETS],
+    ),
+    of_search(
+        "a path is walked again without the events that its walks repeat",
+        "host/search/src/strategy/random_walk/ground.rs",
+        "walk.script = Arc::clone(&way.leg.script);",
+        "",
         &[ARCHIVE_LEADS, ARCHIVE_FORGETS],
     ),
     of_search(

@@ -12,7 +12,7 @@ pub struct Progress {
     pub counts: Counts,
     /// Small steps that no count shows: of an unfolding, candidates examined as successors of an event, and events combined; of a reduced
     /// search, states renamed and compared to find out whether a state is known; of guided walks, local states that the plugin describes
-    /// to them. None elsewhere.
+    /// to them, and pairs of steps of paths that they walk again. None elsewhere.
     pub steps: u64,
     /// The longest path so far, in events.
     pub depth: u32,

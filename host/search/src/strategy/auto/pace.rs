@@ -18,7 +18,7 @@ pub struct Pace {
     pub forgets: bool,
     /// Whether it goes level by level, so that its depth tells the size of a level.
     pub has_levels: bool,
-    /// Shortest turns that count as done before its first one: it begins once the others have worked as much. A search with a delay ends
+    /// Shortest turns that count as done before its first one, in work: it begins once the others have worked as much. A search with a delay ends
     /// for lack of memory like those that do not forget.
     pub delay: u64,
 }

@@ -252,7 +252,7 @@ impl<'m> Race<'m> {
             pace,
             is_apart,
             units: 0,
-            work: pace.delay * self.shortest_turn * pace.weight * WEIGHT_UNIT,
+            work: pace.delay * self.shortest_turn * WEIGHT_UNIT,
             work_max: u64::MAX,
             walks_min: 0,
             walks: 0,

@@ -13,6 +13,7 @@ use crate::kernel::table_bytes;
 use crate::strategy::random_walk::abstraction::Abstraction;
 use crate::strategy::random_walk::ground::Walk;
 use crate::strategy::random_walk::scheduler::mixed;
+use crate::strategy::random_walk::script::Change;
 use crate::strategy::random_walk::way::Way;
 
 /// Maximum number of cells; beyond that, the half that walks have reached and chosen most often is forgotten.
@@ -32,6 +33,9 @@ const PICK_WEIGHT: u32 = 4;
 
 /// Once a goal was reached, one in this many walks begins in a cell of any number of goals, and the others in one with the most.
 const BACK: u64 = 4;
+
+/// One in this many walks that begin in a cell repeats its path with a change instead.
+const CHANGED: u64 = 4;
 
 /// Steps of a walk.
 pub(super) const STRETCH: u32 = 32;
@@ -63,6 +67,8 @@ pub(super) struct Origin {
     pub(super) way: Arc<Way>,
     /// None if the path has to be walked again.
     pub(super) state: Option<GlobalCursor>,
+    /// The change with which the path is to be repeated; none if the walk begins at its end.
+    pub(super) change: Option<Change>,
 }
 
 /// The cells. They depend only on the seed and the numbers of the walks.
@@ -81,8 +87,8 @@ pub(super) struct Archive {
     abstraction: Abstraction,
     /// Local states examined before the walks continued in this local transition system.
     looked_at: u64,
-    /// The walks of the paths of all cells, counted for each.
-    legs: u64,
+    /// Bytes of the paths of all cells, counted for each.
+    way_bytes: u64,
 }
 
 impl Archive {
@@ -99,7 +105,7 @@ impl Archive {
             state_bytes: 0,
             abstraction: Abstraction::default(),
             looked_at: 0,
-            legs: 0,
+            way_bytes: 0,
         }
     }
 
@@ -121,16 +127,16 @@ impl Archive {
                 if walk.depth >= cell.way.depth() {
                     return Ok(());
                 }
-                self.legs -= u64::from(cell.way.legs());
+                self.way_bytes -= cell.way.bytes();
                 cell.way = Arc::new(walk.way());
-                self.legs += u64::from(cell.way.legs());
+                self.way_bytes += cell.way.bytes();
             }
             None => {
                 if self.cells.len() >= CELLS_MAX {
                     self.forget();
                 }
                 let way = Arc::new(walk.way());
-                self.legs += u64::from(way.legs());
+                self.way_bytes += way.bytes();
                 self.places.insert(key, self.cells.len());
                 self.cells.push(Cell { key, way, visits: 1, picks: 0 });
                 self.note_reached(walk.reached);
@@ -174,8 +180,10 @@ impl Archive {
         let place = drawn.min_by_key(|place| self.cells[*place].rank())?;
         let cell = &mut self.cells[place];
         cell.picks = cell.picks.saturating_add(1);
+        let is_changed = below(&mut dice, CHANGED) == 0;
+        let change = is_changed.then(|| Change::drawn(&mut dice, cell.way.depth())).flatten();
         let state = self.states.get(&cell.key).map(GlobalCursor::settled);
-        Some(Origin { way: Arc::clone(&cell.way), state })
+        Some(Origin { way: Arc::clone(&cell.way), state, change })
     }
 
     /// Forgets the half of the cells that walks have reached and begun in most often, those with few goals first.
@@ -186,7 +194,7 @@ impl Archive {
         let furthest = self.cells.partition_point(|cell| cell.way.reached == self.reached);
         self.furthest = if self.reached > 0 { (0..furthest).collect() } else { Vec::new() };
         self.places = self.cells.iter().enumerate().map(|(place, cell)| (cell.key, place)).collect();
-        self.legs = self.cells.iter().map(|cell| u64::from(cell.way.legs())).sum();
+        self.way_bytes = self.cells.iter().map(|cell| cell.way.bytes()).sum();
         self.states.retain(|key, _| self.places.contains_key(key));
         let states = self.cells.iter().filter_map(|cell| self.states.get(&cell.key));
         self.state_bytes = states.map(|state| state.bytes() as usize).sum();
@@ -215,22 +223,26 @@ impl Archive {
             + table_bytes::<(u64, GlobalCursor)>(self.states.capacity());
         let cells = self.cells.capacity() * size_of::<Cell>() + self.furthest.capacity() * size_of::<usize>();
         // Paths share their beginnings, so this is an upper bound.
-        let ways = self.legs * size_of::<Way>() as u64;
-        (tables + cells + self.state_bytes) as u64 + ways + self.abstraction.bytes()
+        (tables + cells + self.state_bytes) as u64 + self.way_bytes + self.abstraction.bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strategy::random_walk::script::Script;
     use crate::strategy::random_walk::way::Leg;
+
+    fn leg(number: u64, depth: u32) -> Leg {
+        Leg { number, steps_max: STRETCH, depth, script: Script::default() }
+    }
 
     /// An archive of cells with these visits, picks and depths.
     fn archive(cells: impl Iterator<Item = (u32, u32, u32)>) -> Archive {
         let mut archive = Archive::new(7, 1_000);
         for (key, (visits, picks, depth)) in (0..).zip(cells) {
-            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth }, 0, 0));
-            archive.legs += 1;
+            let way = Arc::new(Way::new(None, leg(key, depth), 0, 0));
+            archive.way_bytes += way.bytes();
             archive.places.insert(key, archive.cells.len());
             archive.cells.push(Cell { key, way, visits, picks });
         }
@@ -250,13 +262,23 @@ mod tests {
         assert!(archive.choose(3).is_none_or(|origin| origin.state.is_none()), "no state was kept");
     }
 
+    #[test]
+    fn one_of_four_walks_repeats_a_path_with_a_change() {
+        let mut archive = archive((0..100).map(|_| (1, 0, 9)));
+        let begun: Vec<Origin> = (0..400).filter_map(|number| archive.choose(number)).collect();
+        let changed = begun.iter().filter_map(|origin| origin.change);
+        let number = changed.clone().count();
+        assert!(number * 5 > begun.len() && number * 10 < begun.len() * 3, "{number} of {}", begun.len());
+        assert!(changed.clone().all(|change| change.place < 9) && changed.clone().any(|change| change.place == 8));
+    }
+
     /// Three of four walks that begin in a cell begin where the most goals were reached, also after half of the cells are forgotten.
     #[test]
     fn walks_begin_where_the_most_goals_were_reached() {
         let mut archive = archive((0..CELLS_MAX as u32 - 4).map(|_| (1, 0, 1)));
         for (key, reached) in (1_u64 << 20..).zip([1, 2, 1, 2]) {
-            let way = Arc::new(Way::new(None, Leg { number: key, steps_max: STRETCH, depth: 5 }, 0, reached));
-            archive.legs += 1;
+            let way = Arc::new(Way::new(None, leg(key, 5), 0, reached));
+            archive.way_bytes += way.bytes();
             archive.places.insert(key, archive.cells.len());
             // Any other rule would forget them.
             archive.cells.push(Cell { key, way, visits: 1 << 10, picks: 1 << 10 });
@@ -285,8 +307,8 @@ mod tests {
         let mut archive = archive((0..CELLS_MAX as u32).map(|cell| (1 + cell % 2, 0, 1)));
         archive.forget();
         assert_eq!(
-            (archive.cells.len(), archive.places.len(), archive.legs),
-            (CELLS_MAX / 2, CELLS_MAX / 2, CELLS_MAX as u64 / 2)
+            (archive.cells.len(), archive.places.len(), archive.way_bytes),
+            (CELLS_MAX / 2, CELLS_MAX / 2, (CELLS_MAX / 2 * size_of::<Way>()) as u64)
         );
         for (place, cell) in archive.cells.iter().enumerate() {
             assert_eq!((cell.visits, archive.places.get(&cell.key)), (1, Some(&place)));

@@ -16,6 +16,7 @@ use crate::strategy::random_walk::LENGTH_DEFAULT;
 use crate::strategy::random_walk::growth::Lengths;
 use crate::strategy::random_walk::plan::Plan;
 use crate::strategy::random_walk::scheduler::{Candidate, Kind, content};
+use crate::strategy::random_walk::script::{Change, Line, Script};
 use crate::strategy::random_walk::way::{Leg, Way};
 
 /// Separates the draws of walks from other states from those of the search.
@@ -45,6 +46,11 @@ pub(in crate::strategy) struct Walk {
     pub(super) reached: u32,
     /// The key of the last state that an archive has examined.
     pub(super) cell: Option<u64>,
+    /// The events that it repeats first, and the number of those that it has tried.
+    script: Script,
+    tried: usize,
+    /// The outcome of the drawn event, if the event is one to repeat.
+    outcome: Option<u32>,
     /// The plan by which it chooses events; none if it draws evenly.
     plan: Option<Plan>,
     dice: ChaCha8Rng,
@@ -70,6 +76,9 @@ impl Walk {
             steps_max: 0,
             reached: 0,
             cell: None,
+            script: Script::default(),
+            tried: 0,
+            outcome: None,
             plan: None,
             dice,
         }
@@ -78,7 +87,8 @@ impl Walk {
     /// The path to its current state.
     pub(super) fn way(&self) -> Way {
         let Self { number, steps_max, depth, .. } = *self;
-        Way::new(self.from.clone(), Leg { number, steps_max, depth }, self.start, self.reached)
+        let leg = Leg { number, steps_max, depth, script: Arc::clone(&self.script) };
+        Way::new(self.from.clone(), leg, self.start, self.reached)
     }
 
     /// Number of steps that it has taken itself.
@@ -159,6 +169,44 @@ impl<'l> Ground<'l> {
         Walk { plan, steps_max, from, reached, depth: way.depth(), ..Walk::new(number, way.start, state, dice) }
     }
 
+    /// A walk that repeats a path with a change, from the beginning of the walk on that took the changed step, and takes at most this many
+    /// steps then. It begins in front of the change, unless goals may lie between: the states before were judged when they were found.
+    pub(super) fn repeat(
+        &mut self,
+        way: &Way,
+        change: Change,
+        number: u64,
+        steps_max: u32,
+    ) -> Result<Walk, MachineError> {
+        let from = way.before(change.place);
+        let first = from.map_or(0, |from| from.depth());
+        let begins = if self.bounds.goals.is_empty() { change.place } else { first };
+        let (mut state, mut steps) = (None, Vec::new());
+        self.walk_again(way, &mut |walk, step| {
+            if walk.depth >= first {
+                steps.push(step);
+            }
+            if walk.depth == begins {
+                state = Some(walk.cursor.settled());
+            }
+        })?;
+        let lines = steps
+            .iter()
+            .map(|step| Line { content: content(step.node, self.fingerprint(step.trigger)), outcome: step.outcome });
+        let script = change.apply(lines.collect(), first);
+        let steps_max = steps_max + script.len() as u32;
+        // A protocol that is not deterministic may have taken a shorter path.
+        let Some(state) = state else { return Ok(self.begin_stretch(number, steps_max)) };
+        let walk = match from {
+            Some(from) => self.continue_from(from, state, number, steps_max),
+            None => match self.begin_stretch(number, steps_max) {
+                walk if walk.start == way.start => Walk { cursor: state, ..walk },
+                from_another_start => return Ok(Walk { script, ..from_another_start }),
+            },
+        };
+        Ok(Walk { script, depth: begins, tried: (begins - first) as usize, ..walk })
+    }
+
     fn dice(&self, number: u64) -> ChaCha8Rng {
         dice(self.bounds.seed.unwrap_or(0), number)
     }
@@ -218,7 +266,9 @@ impl<'l> Ground<'l> {
             .sort_unstable_by_key(|(_, trigger)| (trigger.quorum().is_some(), taken(&self.stepper, *trigger)));
         let losses = enabled.partition_point(|(_, trigger)| trigger.lost().is_none());
         enabled[losses..].sort_unstable_by_key(|(_, trigger)| taken(&self.stepper, *trigger));
+        let repeated = self.repeated(walk, &enabled);
         let chosen = match &mut walk.plan {
+            _ if repeated.is_some() => repeated,
             None => {
                 let weights: Vec<u64> = enabled.iter().map(|(_, trigger)| self.weight(*trigger)).collect();
                 draw(&mut walk.dice, weights.iter().copied())
@@ -240,10 +290,27 @@ impl<'l> Ground<'l> {
         })
     }
 
+    /// The next event that a walk is to repeat and that is possible, by its place among the possible ones; none once all were tried.
+    fn repeated(&mut self, walk: &mut Walk, enabled: &[(NodeId, Trigger)]) -> Option<usize> {
+        walk.outcome = None;
+        while let Some(Line { content: wanted, outcome }) = walk.script.get(walk.tried).copied() {
+            walk.tried += 1;
+            let is_it = |(node, trigger): &(NodeId, Trigger)| content(*node, self.fingerprint(*trigger)) == wanted;
+            if let Some(place) = enabled.iter().position(is_it) {
+                walk.outcome = Some(outcome);
+                return Some(place);
+            }
+        }
+        None
+    }
+
     /// Draws the outcome of the drawn event.
     pub(super) fn draw_child(&mut self, walk: &mut Walk) -> Result<Child, MachineError> {
         let outcomes = self.outcomes(walk)?;
-        let drawn = draw_outcome(&mut walk.dice, outcomes.iter());
+        let drawn = match walk.outcome.map(|outcome| outcome as usize) {
+            Some(repeated) if repeated < outcomes.len() => repeated,
+            _ => draw_outcome(&mut walk.dice, outcomes.iter()),
+        };
         Ok(self.children[drawn])
     }
 
@@ -276,18 +343,18 @@ impl<'l> Ground<'l> {
     /// The steps of a path: its walks walk again, and execute handlers that are not known here.
     pub(super) fn path(&mut self, way: &Way) -> Result<Vec<Step>, MachineError> {
         let mut path = Vec::with_capacity(way.depth() as usize);
-        self.walk_again(way, &mut |step| path.push(step))?;
+        self.walk_again(way, &mut |_, step| path.push(step))?;
         Ok(path)
     }
 
     /// The state at the end of a path.
     pub(super) fn end_of(&mut self, way: &Way) -> Result<GlobalCursor, MachineError> {
-        self.walk_again(way, &mut |_| {})
+        self.walk_again(way, &mut |_, _| {})
     }
 
-    /// Takes the steps of a path: the recursion is as deep as the number of its walks, which is bounded.
-    fn walk_again(&mut self, way: &Way, taken: &mut dyn FnMut(Step)) -> Result<GlobalCursor, MachineError> {
-        let Leg { number, steps_max, depth } = way.leg;
+    /// Takes the steps of a path, each shown with the walk before it: the recursion is as deep as the number of its walks, which is bounded.
+    fn walk_again(&mut self, way: &Way, taken: &mut dyn FnMut(&Walk, Step)) -> Result<GlobalCursor, MachineError> {
+        let Leg { number, steps_max, depth, .. } = way.leg;
         let mut walk = match &way.from {
             Some(from) => {
                 let state = self.walk_again(from, taken)?;
@@ -295,11 +362,12 @@ impl<'l> Ground<'l> {
             }
             None => self.begin_stretch(number, steps_max),
         };
+        walk.script = Arc::clone(&way.leg.script);
         // A protocol that is not deterministic may take another path. Confirming the path then shows that.
         while walk.depth < depth && self.draw(&mut walk)? == Drawn::Event {
             let child = self.draw_child(&mut walk)?;
+            taken(&walk, child.step);
             self.take(&mut walk, &child);
-            taken(child.step);
         }
         Ok(walk.cursor)
     }

@@ -10,6 +10,7 @@
 //! | `distinct` | a count of distinct items in bounded memory |
 //! | `plan` | the scheduler of a walk, and the facts that it needs about each event |
 //! | `scheduler` | the choice of the next event of a walk, one algorithm per file |
+//! | `script` | events that a walk repeats before it draws its own |
 //! | `shorten` | shortens the path to a state where a promise is dead |
 //! | `suspects` | walks that end where a promise of progress is not kept |
 //! | `way` | the path of a walk, without the steps |
@@ -22,6 +23,7 @@ pub(super) mod ground;
 mod growth;
 mod plan;
 mod scheduler;
+mod script;
 mod shorten;
 mod suspects;
 mod way;
@@ -59,6 +61,9 @@ const CURVE_FIRST: u64 = 1_024;
 /// The size at which walks leave a local transition system for a new one, in bytes, whatever memory there is: few walks meet older
 /// entries again.
 const MEMO_MAX: u64 = 256 << 20;
+
+/// Steps of paths walked again that take as long as a description of a local state.
+const WALKED_AGAIN: u64 = 2;
 
 /// The part of the available memory at which walks leave a local transition system: the first one stays next to the
 /// current one, and the counters of distinct items may grow as large as one of them.
@@ -120,6 +125,8 @@ struct WalkSearch<'s> {
     schedule: CheckSchedule,
     /// The states where walks continue; none if all begin in start states.
     archive: Option<Archive>,
+    /// Steps of paths that were walked again.
+    walked_again: u64,
     /// None if no promise is to be examined.
     suspects: Option<Suspects<'s>>,
 }
@@ -144,6 +151,7 @@ impl<'s> WalkSearch<'s> {
             memo_max,
             schedule: CheckSchedule::default(),
             archive: None,
+            walked_again: 0,
             suspects: Suspects::new(search, memo_max),
         }
     }
@@ -224,9 +232,16 @@ impl<'s> WalkSearch<'s> {
         let Some(origin) = archive.choose(number) else {
             return Ok(ground.begin_stretch(number, STRETCH));
         };
+        if let Some(change) = origin.change {
+            self.walked_again += u64::from(origin.way.depth());
+            return Ok(ground.repeat(&origin.way, change, number, STRETCH)?);
+        }
         let state = match origin.state {
             Some(state) => state,
-            None => ground.end_of(&origin.way)?,
+            None => {
+                self.walked_again += u64::from(origin.way.depth());
+                ground.end_of(&origin.way)?
+            }
         };
         Ok(ground.continue_from(&origin.way, state, number, STRETCH))
     }
@@ -403,7 +418,7 @@ impl<'s> WalkSearch<'s> {
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
         let archive = self.archive.as_ref().map_or(0, Archive::bytes);
         let bytes = archive + first + memo_bytes(stepper) + seen.into_iter().sum::<u64>() + walks + suspects;
-        let steps = self.archive.as_ref().map_or(0, Archive::looked_at);
+        let steps = self.archive.as_ref().map_or(0, Archive::looked_at) + self.walked_again / WALKED_AGAIN;
         Progress { counts: self.counts(), steps, depth: self.report.depth, queue: 0, bytes }
     }
 
