@@ -28,10 +28,14 @@ pub(crate) enum Bug {
     CountStrangers,
     /// A node that is behind gets a store with the first members.
     ForgetMembers,
+    /// A node that a leader has chosen leads without an election.
+    AppointLeader,
+    /// A leader that has handed over answers reads from its own store.
+    ReadHandedOver,
 }
 
 /// Their names, as values of the parameter `bug`.
-pub(crate) const NAMES: [(&str, Bug); 13] = [
+pub(crate) const NAMES: [(&str, Bug); 15] = [
     ("none", Bug::None),
     ("read-local", Bug::ReadLocal),
     ("answer-early", Bug::AnswerEarly),
@@ -45,4 +49,6 @@ pub(crate) const NAMES: [(&str, Bug); 13] = [
     ("change-twice", Bug::ChangeTwice),
     ("count-strangers", Bug::CountStrangers),
     ("forget-members", Bug::ForgetMembers),
+    ("appoint-leader", Bug::AppointLeader),
+    ("read-handed-over", Bug::ReadHandedOver),
 ];

@@ -5,6 +5,7 @@ use guest_sdk::{Context, LocalEvents, NodeId, Place, Request, Response};
 use crate::replication::{self, Progress};
 use crate::{
     Bug, Change, Command, Entry, Joining, Local, Message, Operation, RaftKv, Role, State, clients, election, members,
+    transfer,
 };
 
 /// Times that a new member has got all that was committed when the time before ended, until it counts though there is more.
@@ -25,6 +26,9 @@ fn refusal(protocol: &RaftKv, state: &State) -> Option<Response> {
     let Role::Leader { joining, .. } = &state.role else {
         return Some(Response::new(503).body("there is another leader now; try again\n"));
     };
+    if transfer::is_under_way(state) {
+        return Some(transfer::refusal());
+    }
     let is_changing = disk.log.members_after(disk.commit).is_some() && protocol.bug != Bug::ChangeTwice;
     if is_changing || joining.is_some() {
         return Some(

@@ -6,7 +6,7 @@ use crate::answers::answer;
 use crate::pieces::size;
 use crate::{
     Bug, Command, Condition, Disk, Entry, Local, Message, Once, Operation, Outcome, RaftKv, Range, Read, Role,
-    SessionId, State, Write, http, members, reads, replication,
+    SessionId, State, Write, http, members, reads, replication, transfer,
 };
 
 /// The event of a request that is about keys.
@@ -34,6 +34,7 @@ pub(crate) fn direct(
         Role::Leader { .. } if members::leaves(place.me, state) && matches!(event, Local::Request { .. }) => {
             Err(Response::new(503).body("the leader leaves the cluster; try again\n"))
         }
+        Role::Leader { .. } if transfer::is_under_way(state) => Err(transfer::refusal()),
         Role::Leader { .. } => Ok(LocalEvent::application(name, event)),
         Role::Follower { leader: Some(leader) } => Err(Response::ask(*leader)),
         _ if !members::may_stand(place.me, &state.disk) => {
@@ -68,7 +69,8 @@ pub(crate) fn list(protocol: &RaftKv, state: &State, events: &mut LocalEvents<Lo
         return;
     }
     let done = number - disk.client.repeated;
-    if !is_leader || done >= protocol.requests {
+    let takes_requests = !transfer::is_under_way(state) || protocol.bug == Bug::ReadHandedOver;
+    if !is_leader || !takes_requests || done >= protocol.requests {
         return;
     }
     if protocol.sessions > 0 && disk.client.session.is_none() {
@@ -146,13 +148,21 @@ pub(crate) fn request(
         ctx.answer(number, Response::new(503).body("there is another leader now; try again\n"));
         return;
     }
+    let hands_over = transfer::is_under_way(state);
     match (protocol.bug, &operation) {
         (Bug::ReadLocal, _) if operation.is_read() => {
             let outcome = operation.apply(&mut state.disk.store, state.disk.commit);
             return answer(ctx, state, number, outcome);
         }
+        (Bug::ReadHandedOver, _) if hands_over && operation.is_read() => {
+            let outcome = operation.apply(&mut state.disk.store, state.disk.commit);
+            return answer(ctx, state, number, outcome);
+        }
         (Bug::AnswerEarly, _) if !operation.is_read() => answer(ctx, state, number, Outcome::Done),
         _ => {}
+    }
+    if hands_over {
+        return ctx.answer(number, transfer::refusal());
     }
     if protocol.reads_by_index && operation.is_read() {
         return reads::take(protocol, ctx, state, Read { number, operation });
@@ -163,7 +173,8 @@ pub(crate) fn request(
 
 /// A leader takes a command into its log.
 pub(crate) fn enter(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, command: Command) {
-    if !matches!(state.role, Role::Leader { .. }) || members::leaves(ctx.me(), state) {
+    let takes = matches!(state.role, Role::Leader { .. }) && !members::leaves(ctx.me(), state);
+    if !takes || transfer::is_under_way(state) {
         return;
     }
     let Command { node, number, operation } = command;

@@ -11,7 +11,7 @@ use guest_sdk::{Context, NodeId};
 
 use crate::reads::{self, Reads};
 use crate::replication::{self, Progress};
-use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, members, tell};
+use crate::{Bug, Entry, Mark, Message, Raft, RaftKv, Role, State, Term, members, tell, transfer};
 
 /// No leader was heard of for too long: the node asks whether it would be elected.
 pub(crate) fn ask(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
@@ -74,6 +74,7 @@ pub(crate) fn check(ctx: &mut Context<Message>, state: &mut State) {
 pub(crate) fn leave(ctx: &mut Context<Message>, state: &mut State) {
     reads::give_up(ctx, state);
     members::give_up(ctx, state);
+    transfer::end(ctx, state);
     state.role = Role::Follower { leader: None };
 }
 
@@ -85,6 +86,19 @@ pub(crate) fn stand(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut S
     let last = state.disk.log.last();
     ask_all(protocol, ctx, state, &Raft::RequestVote(last));
     lead_if_elected(protocol, ctx, state);
+}
+
+/// The leader of this term has told this node to stand for election: the node neither waits nor asks first.
+pub(crate) fn told(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, from: NodeId) {
+    let follows = state.role == Role::Follower { leader: Some(from) };
+    // A late message, after which the leader may have given up, does no harm: any node may stand at any time.
+    if !follows || !members::may_stand(ctx.me(), &state.disk) || !transfer::may_begin_term(protocol, state) {
+        return;
+    }
+    match protocol.bug {
+        Bug::AppointLeader => lead_without_votes(protocol, ctx, state),
+        _ => stand(protocol, ctx, state),
+    }
 }
 
 /// A node of an older term, or of none, learns of this one.
@@ -131,13 +145,24 @@ pub(crate) fn vote(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut St
 fn lead_if_elected(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let Role::Candidate { votes } = &state.role else { return };
     if members::elect(protocol, ctx, &state.disk, votes) {
-        ctx.log(format_args!("leads in term {}", state.disk.term));
-        let last = state.disk.log.last().index;
-        let followers = members::followers(ctx, &state.disk).into_iter();
-        let followers = followers.map(|node| (node, Progress::unknown(last))).collect();
-        let (heard, reads) = (BTreeSet::new(), Reads::default());
-        state.role = Role::Leader { followers, heard, snapshot: None, reads, joining: None };
-        // Only entries of this term are counted: those of earlier leaders are committed with this one.
-        replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
+        lead(protocol, ctx, state);
     }
+}
+
+fn lead(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    ctx.log(format_args!("leads in term {}", state.disk.term));
+    let last = state.disk.log.last().index;
+    let followers = members::followers(ctx, &state.disk).into_iter();
+    let followers = followers.map(|node| (node, Progress::unknown(last))).collect();
+    let (heard, reads) = (BTreeSet::new(), Reads::default());
+    state.role = Role::Leader { followers, heard, snapshot: None, reads, joining: None, hand_over: None };
+    // Only entries of this term are counted: those of earlier leaders are committed with this one.
+    replication::take(protocol, ctx, state, Entry { term: state.disk.term, command: None });
+}
+
+/// A node that a leader has chosen leads in the next term, and no votes are counted: a mistake.
+fn lead_without_votes(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
+    state.disk.term += 1;
+    state.disk.voted_for = Some(ctx.me());
+    lead(protocol, ctx, state);
 }

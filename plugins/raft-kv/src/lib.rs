@@ -18,6 +18,8 @@
 //! | `answers` | answers to clients once an operation is done |
 //! | `http` | requests and answers in the terms of HTTP |
 //! | `changes` | changes of the members, by requests of clients |
+//! | `operations` | requests of operators: status, readiness, the end of a leadership |
+//! | `transfer` | a leader hands over |
 //! | `data` | the durable state in data files, of this version and earlier ones |
 //! | `spec` | what must hold |
 
@@ -30,12 +32,14 @@ mod election;
 mod http;
 mod log;
 mod members;
+mod operations;
 mod pieces;
 mod reads;
 mod replication;
 mod sessions;
 mod spec;
 mod store;
+mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -59,6 +63,7 @@ pub use reads::{Read, Reads};
 pub use replication::Progress;
 pub use sessions::{Once, Session, SessionId};
 pub use store::{Condition, Item, Operation, Outcome, Page, Range, Revision, Sequential, Store, Write};
+pub use transfer::HandOver;
 
 /// The configuration of a run.
 #[derive(Clone, Debug)]
@@ -103,6 +108,8 @@ pub struct RaftKv {
     candidates: NodeId,
     /// The number of changes of the members in a search.
     changes: u32,
+    /// Whether leaders hand over in a search.
+    transfers: bool,
     bug: Bug,
 }
 
@@ -173,6 +180,8 @@ pub enum Raft {
     Confirm(u32),
     /// The answer: yes.
     Confirmed(u32),
+    /// Leader to a node whose log is like its own: stand for election at once.
+    Stand,
 }
 
 /// An event at a node without a message.
@@ -197,6 +206,11 @@ pub enum Local {
         number: u64,
         /// The change.
         change: Change,
+    },
+    /// The leader is asked to hand over.
+    HandOver {
+        /// The number of the request.
+        number: u64,
     },
 }
 
@@ -225,6 +239,8 @@ pub enum Role {
         reads: Reads,
         /// The node that is about to become a member.
         joining: Option<Joining>,
+        /// The node to which the leader hands over, if it does.
+        hand_over: Option<Box<HandOver>>,
     },
     /// Wants to stand for election, and asks whether it would win.
     Asking {
@@ -321,6 +337,7 @@ impl Protocol for RaftKv {
             members: parameters.get("members", 0, "how many nodes are members at first; 0: all, for good")?,
             candidates: parameters.get("candidates", 0, "how many nodes stand for election in a search; 0: all")?,
             changes: parameters.get("changes", 0, "how many changes of the members there are in a search")?,
+            transfers: parameters.get("transfers", false, "whether leaders hand over in a search")?,
             bug: parameters.choice("bug", &bug::NAMES, "what is wrong on purpose")?,
         })
     }
@@ -377,6 +394,7 @@ impl Protocol for RaftKv {
         }
         clients::list(self, state, events);
         changes::list(self, state, events);
+        transfer::list(self, state, events);
     }
 
     fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
@@ -388,11 +406,13 @@ impl Protocol for RaftKv {
             Local::Timeout => election::stand(self, ctx, state),
             Local::Heartbeat => {
                 changes::wait(ctx, state);
+                transfer::wait(ctx, state);
                 replication::repeat(self, ctx, state);
             }
             Local::Check => election::check(ctx, state),
             Local::Request { number, operation } => clients::request(self, ctx, state, (number, operation)),
             Local::Change { number, change } => changes::change(self, ctx, state, (number, change)),
+            Local::HandOver { number } => transfer::begin(ctx, state, number),
         }
         changes::settle(self, ctx, state);
     }
@@ -416,7 +436,7 @@ impl Protocol for RaftKv {
             Local::Heartbeat => milliseconds(50, 50),
             // By then a node that does not hear the leader has stood for election.
             Local::Check => milliseconds(300, 300),
-            Local::Request { .. } | Local::Change { .. } => None,
+            Local::Request { .. } | Local::Change { .. } | Local::HandOver { .. } => None,
         }
     }
 
@@ -427,6 +447,9 @@ impl Protocol for RaftKv {
         number: u64,
         request: Request,
     ) -> Result<LocalEvent<Local>, Response> {
+        if let Some(accepted) = operations::accept(place, state, number, &request) {
+            return accepted.map(|(name, event)| LocalEvent::application(name, event));
+        }
         let (name, event) = match changes::accept(self, place, state, number, &request) {
             Some(accepted) => accepted?,
             None => clients::accept(self, state, number, request)?,
@@ -468,19 +491,22 @@ impl RaftKv {
             Raft::Matched(index) if is_current => {
                 replication::matched(self, ctx, state, from, index);
                 changes::matched(self, ctx, state, from);
+                transfer::advance(ctx, state);
             }
             Raft::Missing(index) if is_current => replication::missing(self, ctx, state, from, index),
             Raft::Took { last, count } if is_current => replication::took(self, ctx, state, from, (last, count)),
             Raft::AskVote(last) => election::asked(self, ctx, state, (from, term), last),
             Raft::Confirm(round) => replication::confirm(ctx, state, from, round),
             Raft::Confirmed(round) if is_current => reads::confirmed(self, ctx, state, from, round),
+            Raft::Stand if is_current => election::told(self, ctx, state, from),
             Raft::WouldVote(true) if is_current => election::would_vote(self, ctx, state, from),
             Raft::Vote(_)
             | Raft::Matched(_)
             | Raft::Missing(_)
             | Raft::Took { .. }
             | Raft::WouldVote(_)
-            | Raft::Confirmed(_) => {}
+            | Raft::Confirmed(_)
+            | Raft::Stand => {}
         }
     }
 }
