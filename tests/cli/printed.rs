@@ -5,7 +5,7 @@
 //! lines, and a scan of the sources keeps it complete.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, ExitStatus, Output};
 
 use super::{Place, bundled, folder, program};
 
@@ -186,8 +186,20 @@ impl Desk {
 /// A program that runs until this is dropped.
 pub(super) struct Started(Child);
 
+impl Started {
+    /// Ends the program by SIGTERM, and waits for its end.
+    pub(super) fn end(mut self) -> ExitStatus {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        self.0.wait().expect("it is a child")
+    }
+}
+
 impl Drop for Started {
     fn drop(&mut self) {
+        // The number of a process that has ended may be that of another one.
+        if matches!(self.0.try_wait(), Ok(Some(_))) {
+            return;
+        }
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }

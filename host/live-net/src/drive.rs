@@ -3,9 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `input` | its inputs: frames, connections and requests |
+//! | `end` | its end on a signal |
 //! | `open` | its ports, its gate, and the checks before a start |
 //! | `tell` | its log and its metrics |
 
+mod end;
 mod input;
 mod open;
 mod tell;
@@ -26,7 +28,7 @@ use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId};
 use host_model::scenario::Network;
 
-use crate::board::Board;
+use crate::board::{Board, Phase};
 use crate::budget::{Account, Budget, Holding, Share};
 use crate::connections::Connections;
 use crate::disk::{Disk, DiskError};
@@ -71,6 +73,19 @@ pub struct Place {
     pub component: (String, String),
     /// The files that it accepts although it refuses them by default.
     pub ways: Ways,
+    /// The requests that the host makes of it by itself.
+    pub operations: Operations,
+    /// Set if all nodes end together: then a node ends at once, and hands nothing over.
+    pub all_end: Arc<AtomicBool>,
+}
+
+/// The paths of requests that the host makes of a node by itself, as a client would.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operations {
+    /// GET: a status from 200 to 299 says that the node is ready.
+    pub ready: Option<String>,
+    /// POST, when the node is about to end: it hands over to other nodes what only one node does. The answer comes when that is done.
+    pub hand_over: Option<String>,
 }
 
 /// The reason why a node ended.
@@ -193,7 +208,9 @@ pub fn run(
     // The start is durable before the log names it: a node that is killed right after the line starts with the next number.
     let result = running.execute().and_then(|()| {
         running.tell_start();
-        running.run(&arrivals, stop)
+        running.board.enter(Phase::Runs);
+        running.run(&arrivals, stop)?;
+        running.end(&arrivals, place)
     });
     stopped.store(true, Ordering::Relaxed);
     match result {
@@ -269,37 +286,44 @@ impl Running {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            self.look_for_room();
-            self.publish(true);
-            let arrival = arrivals.recv_timeout(self.patience());
-            self.board.begin();
-            self.executed = Instant::now();
-            match arrival {
-                Ok(arrival) => {
-                    self.take(arrival)?;
-                    // Each may take as long as a handler, and a node that has to stop skips the rest.
-                    let may_continue = |_: &Arrival| !stop.load(Ordering::Relaxed);
-                    for arrival in arrivals.try_iter().take(ARRIVALS_AT_ONCE).take_while(may_continue) {
-                        self.take(arrival)?;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                // The threads of the network outlive the node.
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
-            }
-            let now = self.now();
-            if let (Some(switch), Some(gate)) = (&mut self.switch, self.node.gate_mut()) {
-                switch.look(now, gate);
-            }
-            self.node.elapse(now);
-            self.take_requests(stop)?;
-            // A collection that took too long names the silent nodes, and the next one leaves them out.
-            self.execute()?;
-            if let Some((left_out, time)) = self.checker.as_mut().and_then(|checker| checker.due(now)) {
-                self.node.gather_within(time, now, &left_out);
-            }
-            self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
+            self.turn(arrivals, stop)?;
         }
+    }
+
+    /// Waits for an arrival, and handles what has arrived and what is due.
+    fn turn(&mut self, arrivals: &Receiver<Arrival>, stop: &AtomicBool) -> Result<(), RunError> {
+        self.look_for_room();
+        self.publish(true);
+        let arrival = arrivals.recv_timeout(self.patience());
+        self.board.begin();
+        self.executed = Instant::now();
+        match arrival {
+            Ok(arrival) => {
+                self.take(arrival)?;
+                // Each may take as long as a handler, and a node that has to stop takes the rest later.
+                let may_continue = || !stop.load(Ordering::Relaxed);
+                for _ in 0..ARRIVALS_AT_ONCE {
+                    let Some(arrival) = may_continue().then(|| arrivals.try_recv().ok()).flatten() else { break };
+                    self.take(arrival)?;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // The threads of the network outlive the node.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
+        }
+        let now = self.now();
+        if let (Some(switch), Some(gate)) = (&mut self.switch, self.node.gate_mut()) {
+            switch.look(now, gate);
+        }
+        self.node.elapse(now);
+        self.take_requests(stop)?;
+        // A collection that took too long names the silent nodes, and the next one leaves them out.
+        self.execute()?;
+        if let Some((left_out, time)) = self.checker.as_mut().and_then(|checker| checker.due(now)) {
+            self.node.gather_within(time, now, &left_out);
+        }
+        self.waiting.expire().into_iter().for_each(|number| self.node.forget(number));
+        Ok(())
     }
 
     /// The longest wait for an arrival.

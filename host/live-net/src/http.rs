@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use host_model::contract::{Request, Response};
 
 use crate::accept::Listening;
-use crate::board::Board;
+use crate::board::{Board, Phase};
 use crate::budget::{Budget, Exceeded, Share};
+use crate::health;
 use crate::limited::Limited;
 use crate::wire::{Arrival, Asked, Port};
 
@@ -37,8 +38,10 @@ pub(crate) struct Server {
     pub(crate) stopped: Arc<AtomicBool>,
     /// The address for the clients of each node; empty without clients.
     pub(crate) clients: Arc<Vec<SocketAddr>>,
-    /// The counts of the node.
+    /// The counts and the phase of the node.
     pub(crate) board: Arc<Board>,
+    /// The path at which the protocol answers whether the node is ready, if it does.
+    pub(crate) ready: Option<Arc<str>>,
 }
 
 /// The limits of a port. Tests use lower ones.
@@ -133,6 +136,7 @@ impl Server {
         while received.bytes.len() < head.length + head.body {
             received.hear(client)?;
         }
+        let _answering = self.board.answering();
         let body = received.bytes[head.length..head.length + head.body].to_vec();
         received.bytes.drain(..head.length + head.body);
         let answer = self.ask(Request { body, ..head.request.clone() });
@@ -144,22 +148,43 @@ impl Server {
         self.write(client, &answer, Some(&head))?;
         // The memory of a long request is not kept for the next one, which may never arrive.
         received.give_back()?;
-        Ok(head.keeps_open)
+        Ok(head.keeps_open && !self.ends())
+    }
+
+    /// Whether the node takes no more requests.
+    fn ends(&self) -> bool {
+        self.board.phase() == Phase::Ends
     }
 
     /// The answer to a request: the board answers requests for metrics at once, and the node answers those of clients, up to a time-out.
     fn ask(&self, request: Request) -> Response {
+        if let Some(probe) = request.path.strip_prefix(health::PREFIX) {
+            let ready = self.ready.as_ref().map(|path| {
+                let request = Request { method: "GET".to_owned(), path: path.to_string(), body: Vec::new() };
+                move || self.ask_node(request, Some(health::PATIENCE))
+            });
+            return health::answer(&request.method, probe, self.board.phase(), ready);
+        }
         match self.port {
             Port::Metrics if request.path == "/metrics" => return Response::words(200, self.board.text()),
             Port::Metrics => return Response::words(404, "there is /metrics\n"),
+            Port::Clients if self.ends() => {
+                self.board.refuse(503);
+                return Response::words(503, "the node ends: nothing has happened; ask another node\n");
+            }
             Port::Clients => {}
         }
+        self.ask_node(request, None)
+            .unwrap_or_else(|| Response::words(504, "no answer in time: what was asked for may happen or not\n"))
+    }
+
+    /// The answer of the node to a request, at most after this time; none if it has none.
+    fn ask_node(&self, request: Request, patience: Option<Duration>) -> Option<Response> {
         let (reply, answer) = sync_channel(1);
-        let asked = Asked { request, reply };
-        let sent = self.arrivals.send(Arrival::Asked(asked));
-        match sent.ok().and_then(|()| answer.recv().ok()) {
-            Some(answer) => answer,
-            None => Response::words(504, "no answer in time: what was asked for may happen or not\n"),
+        self.arrivals.send(Arrival::Asked(Asked { request, reply })).ok()?;
+        match patience {
+            None => answer.recv().ok(),
+            Some(patience) => answer.recv_timeout(patience).ok(),
         }
     }
 
@@ -176,7 +201,10 @@ impl Server {
             let path = asked.map_or("", |asked| &asked.request.path);
             head += &format!("Location: http://{address}{path}\r\n");
         }
-        if asked.is_none_or(|asked| !asked.keeps_open) {
+        if *status == 503 {
+            head += "Retry-After: 1\r\n";
+        }
+        if asked.is_none_or(|asked| !asked.keeps_open) || self.ends() {
             head += "Connection: close\r\n";
         }
         head += "\r\n";

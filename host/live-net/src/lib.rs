@@ -17,6 +17,7 @@
 //! | `tls` | authenticates peers by certificates |
 //! | `udp` | datagrams between nodes, for links without an order |
 //! | `http` | HTTP for clients and metrics |
+//! | `health` | the probes of a node |
 //! | `limited` | streams with a deadline for the other end |
 //! | `requests` | the requests that wait for an answer of the node |
 //! | `watch` | the checker of a node, in a thread of its own; the node never waits for it |
@@ -24,7 +25,7 @@
 //! | `hold` | the thread that looks ahead from events whose effects are held |
 //! | `steer` | the gate of a node that its checker steers |
 //! | `deadline` | the deadline of a round of a checker |
-//! | `board` | the counts of a node, published for its metrics |
+//! | `board` | the counts and the phase of a node, published for its ports |
 //! | `log` | the log of a node |
 //! | `metrics` | the counts of a node, for Prometheus |
 //! | `wire` | what arrives from other nodes and from clients |
@@ -41,6 +42,7 @@ mod connections;
 mod deadline;
 mod disk;
 mod drive;
+mod health;
 mod hold;
 mod http;
 mod limited;
@@ -62,12 +64,12 @@ mod wire;
 
 pub use budget::Holding;
 pub use disk::{Disk, DiskError, make_folder};
-pub use drive::{Ended, Place, RunError, run};
+pub use drive::{Ended, Operations, Place, RunError, run};
 pub use hold::HoldCounts;
 pub use host_live::disk::{Owner, RECORD_MAX, Ways};
 pub use host_live::node::DiskId;
 pub use log::{Sink, stamp};
-pub use status::{Status, status};
+pub use status::{Answers, Asking, Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{CredentialFile, Credentials, Tls, TlsError};
 pub use watch::{Missing, Watch, Watched};

@@ -19,20 +19,58 @@ const ANSWER_MAX: u64 = 1 << 20;
 pub enum Status {
     /// It does not run.
     Down,
-    /// A process has its file, but does not answer at the address for metrics: it is still starting, or hangs.
+    /// A process has its file, but does not answer at its addresses: it is still starting, or hangs.
     Silent,
-    /// It runs; its counts, by the names of its metrics, if it has an address for metrics.
-    Up(BTreeMap<String, f64>),
+    /// It runs.
+    Up(Answers),
 }
 
-/// The status of the node with this file, and with this address for metrics if it has one.
-pub fn status(disk: &Path, metrics: Option<SocketAddr>) -> Status {
-    match metrics.map(ask) {
-        Some(Ok(text)) => Status::Up(numbers(&text)),
-        _ if !is_locked(disk) => Status::Down,
-        Some(Err(_)) => Status::Silent,
-        None => Status::Up(BTreeMap::new()),
-    }
+/// The answers of a node that runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers {
+    /// Its counts, by the names of its metrics; empty without an address for metrics.
+    pub metrics: BTreeMap<String, f64>,
+    /// Whether it is ready, and the reason if it is not; none without an address.
+    pub readiness: Option<Result<(), String>>,
+    /// The answer of the protocol about its status, as text, or the reason why there is none; none if it is not asked.
+    pub protocol: Option<Result<String, String>>,
+}
+
+/// The places at which a node is asked for its status.
+#[derive(Clone, Debug)]
+pub struct Asking<'a> {
+    /// Its data file.
+    pub disk: &'a Path,
+    /// Its address for metrics, if it has one.
+    pub metrics: Option<SocketAddr>,
+    /// Its address for clients, if it has one.
+    pub clients: Option<SocketAddr>,
+    /// The path at which the protocol answers with its status, if it does.
+    pub path: Option<&'a str>,
+}
+
+/// The status of a node. It takes at most a few seconds, however slowly the node answers.
+pub fn status(asking: &Asking<'_>) -> Status {
+    let Asking { disk, metrics, clients, path } = asking;
+    let counts = metrics.map(|address| ask(address, "/metrics").and_then(ok));
+    let Some(port) = clients.or(*metrics) else {
+        return if is_locked(disk) { Status::Up(Answers::default()) } else { Status::Down };
+    };
+    let is_silent = matches!(counts, Some(Err(_)));
+    let readiness = if is_silent { Err(io::ErrorKind::TimedOut.into()) } else { ask(port, "/-/ready") };
+    let Ok((status, text)) = readiness else {
+        return if is_locked(disk) { Status::Silent } else { Status::Down };
+    };
+    let protocol = clients.zip(*path).map(|(clients, path)| match ask(clients, path) {
+        Ok((200..=299, text)) => Ok(text),
+        Ok((status, text)) => Err(format!("{status} {}", text.trim())),
+        Err(_) => Err("no answer in time".to_owned()),
+    });
+    Status::Up(Answers {
+        metrics: counts.and_then(Result::ok).map(|text| numbers(&text)).unwrap_or_default(),
+        readiness: Some(if status < 300 { Ok(()) } else { Err(text.trim().to_owned()) }),
+        protocol,
+    })
 }
 
 /// Whether a process has the file of a node. A node that starts at the moment of this check may find its file in use.
@@ -46,18 +84,29 @@ fn is_locked(disk: &Path) -> bool {
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn ask(address: SocketAddr) -> io::Result<String> {
+/// The text of an answer that is a success.
+fn ok(answer: Answer) -> io::Result<String> {
+    let (status, text) = answer;
+    if (200..300).contains(&status) { Ok(text) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
+/// The status code and the text of an answer.
+type Answer = (u16, String);
+
+fn ask(address: SocketAddr, path: &str) -> io::Result<Answer> {
     let until = Instant::now() + PATIENCE;
     let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
     // The deadline is for the whole answer, and not for each byte.
     let mut stream = Limited::new(&stream, until, &|| false)?;
-    stream.write_all(format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
-    let mut answer = String::new();
-    stream.take(ANSWER_MAX).read_to_string(&mut answer)?;
-    match answer.split_once("\r\n\r\n") {
-        Some((head, body)) if head.starts_with("HTTP/1.1 200 ") => Ok(body.to_owned()),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").as_bytes())?;
+    let mut answer = Vec::new();
+    stream.take(ANSWER_MAX).read_to_end(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer);
+    let parts = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
+        let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
+        Some((status, body.to_owned()))
+    });
+    parts.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// The metrics in the text format of Prometheus.
@@ -83,7 +132,7 @@ mod tests {
         let disk = folder.path().join("node");
         let (_opened, _) =
             crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("the file is free");
-        for is_dripping in [true, false] {
+        for (is_dripping, is_for_clients) in [(true, false), (false, false), (true, true)] {
             let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has room");
             let address = listener.local_addr().expect("it is bound");
             let slow = std::thread::spawn(move || {
@@ -96,7 +145,8 @@ mod tests {
                     }
                 }
             });
-            assert_eq!(status(&disk, Some(address)), Status::Silent);
+            let (metrics, clients) = if is_for_clients { (None, Some(address)) } else { (Some(address), None) };
+            assert_eq!(status(&Asking { disk: &disk, metrics, clients, path: None }), Status::Silent);
             slow.join().expect("it does not panic");
         }
     }
@@ -107,9 +157,11 @@ mod tests {
         let disk = folder.path().join("node");
         // An address without an owner.
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("loopback");
-        assert_eq!([status(&disk, None), status(&disk, Some(free))], [Status::Down, Status::Down]);
+        let of = |metrics, clients| status(&Asking { disk: &disk, metrics, clients, path: Some("/") });
+        let all = || [of(None, None), of(Some(free), None), of(None, Some(free))];
+        assert_eq!(all(), [Status::Down, Status::Down, Status::Down]);
         let (_opened, _) =
             crate::disk::Disk::open(&disk, &crate::tests::owner(), Ways::default()).expect("the file is free");
-        assert_eq!([status(&disk, None), status(&disk, Some(free))], [Status::Up(BTreeMap::new()), Status::Silent]);
+        assert_eq!(all(), [Status::Up(Answers::default()), Status::Silent, Status::Silent]);
     }
 }

@@ -10,7 +10,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,8 @@ struct Sending {
     epoch: AtomicU64,
     /// Frames in the queue.
     waiting: AtomicUsize,
+    /// Whether a frame from the queue is on its way to the socket.
+    is_busy: AtomicBool,
 }
 
 /// The streams of a node.
@@ -103,6 +105,14 @@ impl Tcp {
         waiting >= WAITING_MANY || self.budget.is_half_full(Account::To(peer))
     }
 
+    /// Whether no frame waits or is on its way to a socket.
+    pub(crate) fn is_idle(&self) -> bool {
+        let is_idle = |Sending { waiting, is_busy, .. }: &Sending| {
+            waiting.load(Ordering::Acquire) == 0 && !is_busy.load(Ordering::Acquire)
+        };
+        self.senders.iter().all(|sender| is_idle(&sender.shared))
+    }
+
     /// Discards the frames of epochs before this one, after the connection with the peer broke.
     pub(crate) fn discard(&self, peer: NodeId, epoch: u64) {
         self.senders[peer as usize].shared.epoch.store(epoch, Ordering::Release);
@@ -127,8 +137,12 @@ fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr)
     // The first epoch that may have a stream.
     let mut next_epoch = 0;
     let mut not_before = Instant::now();
-    while let Ok(Waiting { place, frame, _share }) = waiting.recv() {
-        sending.waiting.fetch_sub(1, Ordering::Relaxed);
+    loop {
+        sending.is_busy.store(false, Ordering::Release);
+        let Ok(Waiting { place, frame, _share }) = waiting.recv() else { return };
+        // Set before the frame is no longer counted, so that it is never overlooked.
+        sending.is_busy.store(true, Ordering::Release);
+        sending.waiting.fetch_sub(1, Ordering::Release);
         let is_over = || place.epoch < sending.epoch.load(Ordering::Acquire) || shared.is_stopped();
         open.take_if(|open| open.epoch < place.epoch);
         if is_over() || place.epoch < next_epoch {

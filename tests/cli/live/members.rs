@@ -53,7 +53,7 @@ fn replaced(network: &str) {
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
             let (cluster, judge, is_over) = (&cluster, &judge, &is_over);
-            scope.spawn(move || ask_on(number, cluster, begun, judge, is_over));
+            scope.spawn(move || ask_on(number, cluster.clients(), begun, judge, is_over));
         }
         wait_for_answers(10);
         assert_eq!(change(&cluster, "PUT", "/members/3").1, shown(&[0, 1, 2, 3]), "{network}");

@@ -11,6 +11,7 @@
 //! | `judge` | the linearizability of the answers to clients |
 //! | `members` | clusters whose members change |
 //! | `languages` | clusters of a store in other languages |
+//! | `operations` | the work of operators: status, restarts one by one, a new component |
 //! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
 //! | `data` | the data file of a node: its owner, and the files that a start refuses |
 //! | `credentials` | certificates in the file of a cluster, and their errors |
@@ -26,6 +27,7 @@ mod http;
 mod judge;
 mod languages;
 mod members;
+mod operations;
 mod outside;
 /// The relay in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
@@ -34,6 +36,7 @@ mod starts;
 mod steered;
 mod watched;
 
+use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -59,7 +62,7 @@ fn next(seed: &mut u64) -> u64 {
 }
 
 /// A client: sends one request after the other to any node, and records the answers.
-fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, is_over: &AtomicBool) {
+fn ask_on(number: u32, clients: &[SocketAddr], begun: Instant, judge: &Mutex<Judge>, is_over: &AtomicBool) {
     let (mut seed, mut count, mut node) = (number.into(), 0_u64, 0);
     while !is_over.load(Ordering::Relaxed) {
         let epoch = begun.elapsed().as_millis() / EPOCH.as_millis();
@@ -71,11 +74,11 @@ fn ask_on(number: u32, cluster: &Cluster, begun: Instant, judge: &Mutex<Judge>, 
             _ => Operation::Get(key),
         };
         let call = judge.lock().expect("no client panics").call(operation.clone());
-        let told = client::ask(cluster.clients(), &mut node, &operation);
+        let told = client::ask(clients, &mut node, &operation);
         let is_answered = matches!(told, Answer::Outcome(_));
         judge.lock().expect("no client panics").told(call, told);
         if !is_answered {
-            node = (node + 1) % cluster.clients().len();
+            node = (node + 1) % clients.len();
             std::thread::sleep(Duration::from_millis(30));
         }
     }
@@ -91,8 +94,8 @@ fn tormented(network: &str, words: &'static str) {
     let mut kills = 0;
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let (cluster, judge, is_over) = (&cluster, &judge, &is_over);
-            scope.spawn(move || ask_on(number, cluster, begun, judge, is_over));
+            let (clients, judge, is_over) = (cluster.clients(), &judge, &is_over);
+            scope.spawn(move || ask_on(number, clients, begun, judge, is_over));
         }
         let mut seed = 7;
         let has_seen_enough = |kills: u32| {

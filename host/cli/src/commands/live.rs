@@ -2,8 +2,10 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `status` | the nodes of a cluster, from outside |
 //! | `supervise` | the processes of a cluster: started, started again, and ended together |
 
+mod status;
 mod supervise;
 
 use std::collections::BTreeMap;
@@ -20,21 +22,20 @@ use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
-    CredentialFile, Credentials, DiskError, Ended, Missing, Place, RECORD_MAX, RunError, Sink, Status, Steer, Tls,
+    CredentialFile, Credentials, DiskError, Ended, Missing, Operations, Place, RECORD_MAX, RunError, Sink, Steer, Tls,
     Watch, Watched, Ways, stamp,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
-use host_session::base::text::json_text;
 use host_session::base::{Exit, Failure, files};
 use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
 use host_session::search::finding;
-use serde_json::json;
 
+use crate::commands::live::status::status;
 use crate::commands::live::supervise::supervise;
 use crate::environment::Environment;
-use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, StatusArguments, UpArguments, WatchArguments};
+use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, UpArguments, WatchArguments};
 use crate::options::values::{LimitArguments, SourceArguments};
 
 /// Runs a cluster, or a node of it. `program` is the first word of the command line, for the commands that nodes print.
@@ -150,8 +151,9 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     let folder = seat.disk.parent().expect("it is in the folder of the data");
     host_live_net::make_folder(folder)
         .map_err(|error| Failure::system(format_args!("cannot make {}: {error}", folder.display())))?;
+    let all_end = Arc::<AtomicBool>::default();
     if arguments.until_stdin_ends {
-        stop_with_stdin(Arc::clone(&environment.interrupted));
+        stop_with_stdin(Arc::clone(&environment.interrupted), Arc::clone(&all_end));
     }
     if !arguments.source.quiet {
         let (name, digest) = running.plugin();
@@ -171,7 +173,10 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     let (name, digest) = running.plugin();
     let component = (name.to_owned(), digest.to_owned());
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
-    let place = Place { identity, settings, addresses, tls, clients, metrics, log: log(), disk, component, ways };
+    let operations = Operations { ready: spec.operations.ready.clone(), hand_over: spec.operations.hand_over.clone() };
+    let log = log();
+    let place =
+        Place { identity, settings, addresses, tls, clients, metrics, log, disk, component, ways, operations, all_end };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, program, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
@@ -309,11 +314,12 @@ fn missing_words(id: u32, Missing { node, time, is_capped }: Missing) -> String 
     )
 }
 
-/// Ends the node at the end of its standard input.
-fn stop_with_stdin(interrupted: Arc<AtomicBool>) {
+/// Ends the node at the end of its standard input, which it shares with all nodes of the cluster.
+fn stop_with_stdin(interrupted: Arc<AtomicBool>, all_end: Arc<AtomicBool>) {
     std::thread::spawn(move || {
         let mut bytes = [0; 64];
         while !matches!(rustix::io::read(rustix::stdio::stdin(), &mut bytes), Ok(0) | Err(_)) {}
+        all_end.store(true, Ordering::Relaxed);
         interrupted.store(true, Ordering::Relaxed);
     });
 }
@@ -392,70 +398,5 @@ fn helped(failure: Failure, fault: &Fault) -> Failure {
             failure.help("a trap is a defect of the plugin: `host run` with the parameters of the cluster shows the way to it")
         }
         _ => failure,
-    }
-}
-
-fn status(arguments: &StatusArguments, environment: &mut Environment<'_>) -> Result<Exit, Failure> {
-    let spec = RunningSpec::read(&arguments.cluster, &environment.context())?;
-    let of = |id: u32| host_live_net::status(&environment.path(&spec.disk(id)), spec.nodes[id as usize].metrics);
-    let all: Vec<Status> = (0..spec.nodes.len() as u32).map(of).collect();
-    let is_up = |status: &Status| matches!(status, Status::Up(_));
-    let text = match arguments.json {
-        true => json_text(&json!({
-            "nodes": all.iter().zip(&spec.nodes).map(|(status, node)| json!({
-                "address": node.address.to_string(),
-                "status": match status { Status::Down => "down", Status::Silent => "silent", Status::Up(_) => "up" },
-                "metrics": if let Status::Up(metrics) = status { json!(metrics) } else { json!({}) },
-            })).collect::<Vec<_>>(),
-        })),
-        false => all
-            .iter()
-            .zip(&spec.nodes)
-            .enumerate()
-            .map(|(id, (status, node))| format!("node {id} at {}: {}\n", node.address, words(status)))
-            .collect(),
-    };
-    environment.print(&text)?;
-    Ok(if all.iter().all(is_up) { Exit::Ok } else { Exit::Unexpected })
-}
-
-/// The status of a node, for people.
-fn words(status: &Status) -> String {
-    let metrics = match status {
-        Status::Down => return "does not run".to_owned(),
-        Status::Silent => return "has its file, but does not answer: it is still starting, or hangs".to_owned(),
-        Status::Up(metrics) => metrics,
-    };
-    let value = |name: &str| metrics.get(&format!("host_live_{name}")).copied();
-    let Some(seconds) = value("up_seconds") else { return "runs".to_owned() };
-    let of = |name| value(name).unwrap_or_default();
-    let cut = of("check_rounds_cut_total");
-    let cut =
-        if cut > 0.0 { format!("; {cut} of {} rounds cut short", of("check_rounds_total")) } else { String::new() };
-    format!(
-        "runs for {seconds:.0} s, start {}; {} messages, {} local events, {} requests{cut}",
-        of("incarnation"),
-        of("messages_total"),
-        of("local_events_total"),
-        of("requests_total")
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The status of a node without a checker, or whose rounds end in time, does not mention rounds.
-    #[test]
-    fn the_status_says_how_many_rounds_were_cut_short() {
-        let said = |metrics: &[(&str, f64)]| {
-            let metrics = [("up_seconds", 7.0)].iter().chain(metrics);
-            words(&Status::Up(metrics.map(|(name, value)| (format!("host_live_{name}"), *value)).collect()))
-        };
-        let usual = "runs for 7 s, start 0; 0 messages, 0 local events, 0 requests";
-        assert_eq!(said(&[]), usual);
-        assert_eq!(said(&[("check_rounds_cut_total", 0.0), ("check_rounds_total", 9.0)]), usual);
-        let cut = said(&[("check_rounds_cut_total", 2.0), ("check_rounds_total", 9.0)]);
-        assert_eq!(cut, format!("{usual}; 2 of 9 rounds cut short"));
     }
 }

@@ -28,7 +28,7 @@ pub enum LiveCommand {
     /// Run a node of a cluster until a signal ends it
     #[command(after_long_help = limits::help())]
     Node(NodeArguments),
-    /// Show which nodes of a cluster run on this machine; exits with 1 unless all of them do
+    /// Show which nodes of a cluster run, whether they are ready, and what the protocol says; exits with 1 unless all of them run
     Status(StatusArguments),
 }
 
@@ -92,6 +92,12 @@ pub struct StatusArguments {
     /// The cluster (.toml)
     #[arg(value_name = "CLUSTER")]
     pub cluster: PathBuf,
+    /// Show a single node
+    #[arg(long, value_name = "N")]
+    pub id: Option<u32>,
+    /// Exit with 1 also if one of them is not ready
+    #[arg(long)]
+    pub ready: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,

@@ -56,7 +56,8 @@ pub(super) fn check(place: &Place) -> Result<(), RunError> {
 
 /// The ports of a node for clients and for metrics, which are open until they are dropped.
 pub(super) fn ports(place: &Place, shared: &Shared, board: &Arc<Board>) -> Result<Vec<Listening>, RunError> {
-    let Place { identity, clients, metrics, .. } = place;
+    let Place { identity, clients, metrics, operations, .. } = place;
+    let ready: Option<Arc<str>> = operations.ready.as_deref().map(Into::into);
     let own = clients.get(identity.node as usize).map(|address| (Port::Clients, address));
     let ports = own.into_iter().chain(metrics.iter().map(|address| (Port::Metrics, address)));
     let bound = ports.map(|(port, address)| {
@@ -67,6 +68,7 @@ pub(super) fn ports(place: &Place, shared: &Shared, board: &Arc<Board>) -> Resul
             budget: shared.budget.clone(),
             stopped: Arc::clone(&shared.stopped),
             clients: Arc::new(clients.clone()),
+            ready: ready.clone(),
         };
         server.bind(*address).map_err(|error| RunError::Bind { address: *address, error })
     });

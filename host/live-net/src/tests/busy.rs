@@ -22,7 +22,7 @@ use crate::budget::PEER_MAX;
 use crate::{Ended, Place, RunError, run};
 
 /// The place of node 0 of a trial, with ports for clients and for metrics; and the address for metrics.
-fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
+pub(super) fn place(trial: &Trial, folder: &TempDir) -> (Place, SocketAddr) {
     let with_port = |address: &SocketAddr, more| SocketAddr::new(address.ip(), address.port() + more);
     let clients = trial.seen[0].iter().map(|address| with_port(address, 2)).collect();
     let metrics = with_port(&trial.seen[0][0], 1);
@@ -37,7 +37,7 @@ fn speaks_to_itself(answers: &[(NodeId, u8)], network: Network) -> Trial {
 }
 
 /// Runs a node in a thread until it is stopped; the channel receives its end.
-fn start(
+pub(super) fn start(
     machines: Arc<dyn MachineFactory>,
     place: &Place,
     stop: &Arc<AtomicBool>,

@@ -34,7 +34,7 @@ impl Service {
         let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
         let (clients, board, budget) = (Arc::default(), Arc::new(Board::new(Instant::now())), Budget::new(1));
         let (stopped, shared) = (Arc::default(), budget.clone());
-        let server = Server { port: Port::Clients, arrivals: sender, budget, stopped, clients, board };
+        let server = Server { port: Port::Clients, arrivals: sender, budget, stopped, clients, board, ready: None };
         let limits = Limits { connections, patience, hearing_out: SHORT };
         let listening = server.bind_within(SocketAddr::from(([127, 0, 0, 1], 0)), limits).expect("loopback has room");
         std::thread::spawn(move || {

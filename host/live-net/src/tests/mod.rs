@@ -9,6 +9,7 @@
 //! | `relay` | a relay that disturbs messages |
 //! | `breaks` | connections that break unnoticed by one end |
 //! | `busy` | a node under endless load |
+//! | `ending` | the end of a node on a signal, and its probes |
 //! | `connections` | both ends of a connection, with threads and network in any order |
 //! | `certificates` | the authority that signs the certificates of nodes |
 //! | `encrypted` | nodes that authenticate, and nodes that do not |
@@ -27,6 +28,7 @@ mod connections;
 mod credentials;
 mod disk;
 mod encrypted;
+mod ending;
 mod gated;
 mod http;
 mod processes;

@@ -65,6 +65,8 @@ fn node_of_another_test() {
         disk: Path::new(folder).join(format!("node-{node}.disk")),
         component: component(),
         ways: Ways { rejoins: std::env::var_os(REJOINS).is_some(), ..Ways::default() },
+        operations: Default::default(),
+        all_end: Default::default(),
     };
     let ended = run(&Arc::new(counter()), &place, None, &AtomicBool::new(false));
     panic!("it runs until it is killed: {ended:?}");

@@ -39,6 +39,8 @@ pub(super) fn place(folder: &Path, addresses: &[SocketAddr], log: Sink) -> Place
         disk: folder.join("node-0.disk"),
         component: component(),
         ways: Ways::default(),
+        operations: Default::default(),
+        all_end: Default::default(),
     }
 }
 

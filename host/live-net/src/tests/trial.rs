@@ -306,6 +306,8 @@ impl Trial {
             disk,
             component: component(),
             ways: Ways::default(),
+            operations: Default::default(),
+            all_end: Default::default(),
         }
     }
 

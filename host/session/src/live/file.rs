@@ -33,8 +33,24 @@ pub struct RunningSpec {
     pub data: PathBuf,
     /// The certificates of the authorities that may sign a node's certificate, if nodes authenticate each other by TLS.
     pub authority: Option<PathBuf>,
+    /// The requests that the host makes of nodes by itself.
+    pub operations: OperationsSpec,
     /// The nodes, by their numbers.
     pub nodes: Vec<NodeSpec>,
+}
+
+/// The requests that the host makes of nodes by itself, as their clients would: paths that the protocol documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OperationsSpec {
+    /// GET: the status of the node, a JSON object.
+    pub status: Option<String>,
+    /// The member of this object that is a number and grows with the work of the node.
+    pub progress: Option<String>,
+    /// GET: a status code from 200 to 299 says that the node is ready.
+    pub ready: Option<String>,
+    /// POST, when the node is about to end: it hands over what only one node does.
+    pub hand_over: Option<String>,
 }
 
 /// A node of it. All addresses are on loopback, but for those for other nodes under TLS.
@@ -67,6 +83,8 @@ struct File {
     #[serde(default = "data")]
     data: PathBuf,
     tls: Option<Tls>,
+    #[serde(default)]
+    operations: OperationsSpec,
     #[serde(default)]
     parameters: BTreeMap<String, toml::Value>,
     #[serde(default)]
@@ -154,6 +172,7 @@ impl RunningSpec {
 
     fn new(path: &Path, file: File) -> Result<Self, Failure> {
         check(&file.node, file.tls.is_some())?;
+        check_operations(&file.operations, &file.node)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let network = file.network.map(|name| network(&name)).transpose()?;
         if let (true, Some(network)) = (file.tls.is_some(), network) {
@@ -192,6 +211,7 @@ impl RunningSpec {
             digest: file.digest,
             data: folder.join(file.data),
             authority: file.tls.map(|tls| folder.join(tls.authority)),
+            operations: file.operations,
             nodes: file.node.into_iter().map(|node| node.below(folder)).collect(),
         })
     }
@@ -264,6 +284,9 @@ impl NodeSpec {
     }
 }
 
+/// The maximum length of the path of a request.
+const PATH_MAX: usize = 1_000;
+
 /// The maximum number of letters in the name of a cluster.
 const NAME_MAX: usize = 100;
 
@@ -287,6 +310,34 @@ pub(super) fn check_encrypted(network: Network) -> Result<(), Failure> {
     }
     Err(Failure::configuration(format_args!("`[tls]` is for TCP, and over a network that is {network} nodes use UDP"))
         .help("say `network = \"ordered\"`; or leave out `[tls]`, and keep all addresses on loopback"))
+}
+
+/// Checks the requests that the host makes of nodes.
+fn check_operations(operations: &OperationsSpec, nodes: &[NodeSpec]) -> Result<(), Failure> {
+    let OperationsSpec { status, progress, ready, hand_over } = operations;
+    for (key, path) in [("status", status), ("ready", ready), ("hand-over", hand_over)] {
+        let Some(path) = path else { continue };
+        let is_visible = |byte: u8| byte.is_ascii_graphic();
+        if path.len() > PATH_MAX || !path.starts_with('/') || path.starts_with("/-/") || !path.bytes().all(is_visible) {
+            return Err(Failure::configuration(format_args!(
+                "`{key}` under `[operations]`: a path of requests to the protocol begins with `/` and not with `/-/`, and has at most \
+                 {PATH_MAX} letters of ASCII without spaces"
+            )));
+        }
+        if nodes.iter().any(|node| node.clients.is_none()) {
+            let what = format_args!(
+                "`{key}` under `[operations]` is a request of a client, and nodes have no address for clients"
+            );
+            return Err(Failure::configuration(what).help("give each `[[node]]` an address `clients`"));
+        }
+    }
+    match (progress, status) {
+        (Some(_), None) => {
+            Err(Failure::configuration("`progress` under `[operations]` names a member of the answer to `status`")
+                .help("give the path `status`, too"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Checks that the nodes go together.

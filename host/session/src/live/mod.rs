@@ -12,6 +12,6 @@ mod file;
 mod open;
 mod predictions;
 
-pub use file::{NodeSpec, RunningSpec};
+pub use file::{NodeSpec, OperationsSpec, RunningSpec};
 pub use open::{Running, Seat};
 pub use predictions::Predictions;

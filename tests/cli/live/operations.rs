@@ -1,0 +1,188 @@
+//! The work of operators: the status, restarts one by one, and a new component.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::client::{ask_one_until_told, ask_until_told};
+use super::cluster::{Cluster, addresses, plugin};
+use super::judge::{Judge, Operation, Told};
+use super::watched::{put, wait};
+use super::{CLIENTS, ask_on, client};
+use crate::cli::Place;
+use crate::cli::printed::{Desk, Started};
+
+/// The lines of a cluster's file about the bundled store.
+const STORE: &str = r#"[parameters]
+terms = 0
+kept = 20
+heartbeats = true
+steps-down = true
+pre-vote = true
+batches = true
+reads = "index"
+[operations]
+status = "/?status"
+progress = "commit"
+ready = "/?ready"
+hand-over = "/?hand-over"
+"#;
+
+/// The status of all nodes as JSON, if all of them say so.
+fn status(place: &Place, file: &str) -> (u8, Vec<Value>) {
+    let ran = place.host(&["live", "status", file, "--json"]);
+    let nodes: Value = serde_json::from_str(&ran.out).expect("it is JSON");
+    (ran.code, nodes["nodes"].as_array().expect("it has nodes").clone())
+}
+
+/// The status names the leader and its term, which all agree on; a node that is down, or that is not ready, is noticed.
+#[test]
+fn the_status_has_the_leader_the_term_and_the_lag() {
+    let (mut nodes, cluster) = Cluster::start_nodes(3, &format!("{}{STORE}", plugin()), "ordered", "");
+    let (place, file) = (Place::new(), nodes.cluster_file(0));
+    ask_until_told(cluster.clients(), &put("value"));
+    let mut leader = 0;
+    let agree = |all: &[Value]| {
+        let of = |name: &str| all.iter().map(|node| node["protocol"][name].clone()).collect::<Vec<_>>();
+        let is_same = |values: &[Value]| values.windows(2).all(|two| two[0] == two[1]) && !values[0].is_null();
+        is_same(&of("leader")) && is_same(&of("term")) && is_same(&of("commit"))
+    };
+    wait("the nodes do not agree", || {
+        let (code, all) = status(&place, &file);
+        leader = all[0]["protocol"]["leader"].as_u64().unwrap_or_default() as usize;
+        code == 0 && agree(&all) && all.iter().all(|node| node["ready"] == json!(true))
+    });
+    let (_, all) = status(&place, &file);
+    let roles: Vec<&Value> = all.iter().map(|node| &node["protocol"]["role"]).collect();
+    for (id, node) in all.iter().enumerate() {
+        assert_eq!((&node["id"], &node["lag"]), (&json!(id), &json!(0.0)), "{all:?}");
+        assert_eq!(roles[id], if id == leader { "leader" } else { "follower" }, "{all:?}");
+    }
+    let said = place.host(&["live", "status", &file]).exits(0).out;
+    let has = |words: &str| said.contains(words);
+    assert!(has("; ready; ") && has("role leader, term ") && has(", lag 0\n"), "{said}");
+    // The others are dead, so the leader steps down, runs on, and is not ready.
+    let others = [(leader + 1) % 3, (leader + 2) % 3];
+    others.iter().for_each(|node| nodes.kill(*node));
+    let of = |words: &[&str]| place.host(&[&["live", "status", &file, "--id"], words].concat()).code;
+    let number = |node: usize| node.to_string();
+    wait("the leader leads on", || of(&[&number(leader), "--ready"]) == 1);
+    assert_eq!((of(&[&number(leader)]), of(&[&number(others[0])])), (0, 1));
+    let said = place.host(&["live", "status", &file]).exits(1).out;
+    assert!(said.contains("; not ready: there is no leader now; ") && said.contains(": does not run\n"), "{said}");
+    place.host(&["live", "status", &file, "--id", "3"]).exits(151).says(&["`--id 3`", "numbered from 0"]);
+}
+
+/// The probes of a running store, and `/-/` in a key.
+#[test]
+fn keys_that_begin_like_a_probe_are_encoded() {
+    let (_nodes, cluster) = Cluster::start_nodes(3, &format!("{}{STORE}", plugin()), "ordered", "");
+    let hidden = Operation::Put("%2D/live".into(), b"hidden".to_vec());
+    let (leader, _) = ask_one_until_told(cluster.clients(), 0, &hidden);
+    let ask = |method, path| {
+        let told = super::http::request(cluster.clients()[leader], method, path, b"").expect("it answers");
+        (told.status, String::from_utf8_lossy(&told.body).into_owned())
+    };
+    assert_eq!(ask("GET", "/-/live"), (200, "the process answers\n".to_owned()));
+    assert_eq!(ask("GET", "/-/ready"), (200, format!("node {leader} leads\n")));
+    assert_eq!(ask("PUT", "/-/other").0, 404);
+    let (_, read) = ask_one_until_told(cluster.clients(), leader, &Operation::Get("%2D/live".into()));
+    assert_eq!(read, super::judge::Outcome::Value(Some(b"hidden".to_vec())));
+}
+
+/// Three processes of the program itself, which obey signals.
+struct Service {
+    desk: Desk,
+    clients: Vec<SocketAddr>,
+    running: Vec<Option<Started>>,
+}
+
+impl Service {
+    /// Three nodes by a file that begins with these lines. None if the program is not built.
+    fn start(head: &str) -> Option<Self> {
+        let desk = Desk::new()?;
+        desk.component("raft-kv");
+        let all = addresses(9);
+        let node = |at: usize| {
+            let (own, clients, metrics) = (all[at], all[at + 3], all[at + 6]);
+            format!("[[node]]\naddress = \"{own}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n")
+        };
+        desk.put("nodes", (0..3).map(node).collect::<String>());
+        let mut service = Self { desk, clients: all[3..6].to_vec(), running: vec![None, None, None] };
+        service.describe(head);
+        (0..3).for_each(|node| service.run(node));
+        Some(service)
+    }
+
+    /// Writes the file of the cluster, with these lines at its beginning.
+    fn describe(&self, head: &str) {
+        let nodes = self.desk.read("nodes");
+        self.desk.put("cluster.toml", format!("network = \"ordered\"\n{head}\n{nodes}"));
+    }
+
+    fn run(&mut self, node: usize) {
+        let words = format!("host live node cluster.toml --id {node} --quiet 2>> {node}.txt");
+        self.running[node] = Some(self.desk.starts(&words));
+    }
+
+    /// Sends a node SIGTERM, and waits for its end.
+    fn end(&mut self, node: usize) {
+        let ended = self.running[node].take().expect("it runs").end();
+        assert!(ended.success(), "{ended:?}: {}", self.told(node));
+    }
+
+    fn told(&self, node: usize) -> String {
+        self.desk.read(&format!("{node}.txt"))
+    }
+
+    /// The node that leads, once all are ready.
+    fn leader(&self) -> usize {
+        let mut leader = None;
+        wait("the nodes are not ready", || {
+            let ran = self.desk.types("host live status cluster.toml --json --ready");
+            let told: Value = serde_json::from_slice(&ran.stdout).unwrap_or_default();
+            leader = told["nodes"][0]["protocol"]["leader"].as_u64();
+            ran.status.success() && leader.is_some()
+        });
+        leader.expect("it was found") as usize
+    }
+
+    /// Clients ask while something else happens. Their answers are linearizable, and no acknowledged write is lost.
+    fn under_load(&mut self, during: impl FnOnce(&mut Self)) -> Told {
+        let (begun, judge, is_over) = (Instant::now(), Mutex::new(Judge::default()), AtomicBool::new(false));
+        let clients = self.clients.clone();
+        std::thread::scope(|scope| {
+            for number in 0..CLIENTS {
+                let (clients, judge, is_over) = (&clients, &judge, &is_over);
+                scope.spawn(move || ask_on(number, clients, begun, judge, is_over));
+            }
+            during(self);
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let mut judge = judge.into_inner().expect("no client has panicked");
+        judge.read_all(|operation| client::ask_until_told(&clients, operation));
+        judge.verdict().unwrap_or_else(|why| panic!("{why}"))
+    }
+}
+
+/// Each node gets SIGTERM and starts again, the leader first, while clients ask. It hands over, and answers what it has taken: no client
+/// is left without an answer.
+#[test]
+fn a_rolling_restart_hands_over_and_loses_nothing() {
+    let Some(mut service) = Service::start(&format!("plugin = \"raft-kv.wasm\"\n{STORE}")) else { return };
+    let first = service.leader();
+    let told = service.under_load(|service| {
+        for node in [first, (first + 1) % 3, (first + 2) % 3] {
+            service.leader();
+            service.end(node);
+            service.run(node);
+        }
+        service.leader();
+    });
+    assert!(told.answered > 20, "{told:?}");
+    let told = service.told(first);
+    assert!(told.contains("hands over to node ") && told.contains("has handed over after "), "{told}");
+}
