@@ -64,6 +64,25 @@ fn names_that_are_no_goals_are_refused() {
     place.host(&avoid).exits(151).says(&["has no option `--avoid`", "use one that has: guided"]);
 }
 
+/// In `auto` goals lead one member: they change no answer of the others, and the report names them.
+#[test]
+fn the_default_takes_goals_and_has_the_same_answer() {
+    let place = Place::new();
+    for (options, code) in [(&["--ignore", "decided"][..], 0), (&["--set", "bug=last-response", "--no-minimize"], 12)] {
+        let run = |more: &[&str]| {
+            let run = ["run", bundled("paxos"), "--set", "proposers=2", "--safety-only", "--json", "--seed", "2"];
+            let ran = place.host(&[&run[..], options, more].concat()).exits(code).json();
+            let of_violation = |what: &str| ran["violations"][0][what].clone();
+            let answer = [ran["decided_by"].clone(), of_violation("property"), of_violation("found_length")];
+            (ran["assumed"]["bounds"]["goal"].clone(), answer)
+        };
+        let (led, plain) = (run(&["--goal", "chosen"]), run(&[]));
+        assert_eq!((led.0, plain.0), (json!(["chosen"]), Value::Null));
+        assert_eq!(led.1, plain.1);
+        assert!(led.1[0].is_string(), "a member has the answer: {:?}", led.1);
+    }
+}
+
 /// An audit repeats handlers, and changes nothing; neither does the number of workers.
 #[test]
 fn an_audit_in_full_changes_no_guided_walk() {
