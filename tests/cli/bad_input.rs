@@ -422,8 +422,32 @@ fn a_wrong_cluster_to_run_is_named_with_its_place() {
         ("plugin = \"guest.wasm\"\nport = 1\nnode = []\n", "c.toml:2: unknown field `port`"),
         ("plugin = \"guest.wasm\"\nnode = []\n", "a cluster has between 1 and 1024 nodes"),
         (&node("\"localhost\""), "c.toml:3: "),
-        (&node("\"localhost:17102\""), "c.toml:3: \"localhost:17102\" is no IP address with a port"),
-        (&node("\"localhost:17102\""), "write 127.0.0.1:17102"),
+        (
+            &node("\"127.0.0:17102\""),
+            "c.toml:3: \"127.0.0:17102\" is neither an IP address nor the name of a host with a port",
+        ),
+        (&node("\"node-1.example:17102\""), "node 0: node-1.example:17102 is no loopback address"),
+        (&node("\"127.0.0:17102\""), "write 127.0.0.1:17102"),
+        (
+            &(node("\"127.0.0.1:7101\"") + "[operations]\nstatus = \"/s\"\n"),
+            "`status` under `[operations]` is a request of a client, and nodes have no address for clients",
+        ),
+        (
+            &(node("\"127.0.0.1:7101\"") + "[operations]\nready = \"/-/ready\"\n"),
+            "`ready` under `[operations]`: a path of requests to the protocol begins with `/` and not with `/-/`",
+        ),
+        (
+            &(node("\"127.0.0.1:7101\"") + "[operations]\nhand-over = \"a b\"\n"),
+            "`hand-over` under `[operations]`: a path",
+        ),
+        (
+            &(node("\"127.0.0.1:7101\"") + "[operations]\nprogress = \"commit\"\n"),
+            "`progress` under `[operations]` names a member of the answer to `status`",
+        ),
+        (
+            "digest = [1]\nplugin = \"guest.wasm\"\nnode = []\n",
+            "c.toml:1: `digest` is the digest of a component, or a list of digests",
+        ),
         (&node("\"127.0.0.1:7101\"\nclients = \"x:y\""), "c.toml:4: \"x:y\" is no IP address with a port"),
         (
             &node("\"0.0.0.0:7101\""),

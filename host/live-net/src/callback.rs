@@ -8,12 +8,13 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_model::contract::NodeId;
 
+use crate::address;
 use crate::limited::Limited;
 
 /// The first bytes of a question.
@@ -58,14 +59,14 @@ impl Made {
 
 /// Whether the node at this address has made a stream with this secret to this node.
 pub(crate) fn has_made(
-    address: SocketAddr,
+    address: &Address,
     me: NodeId,
     secret: &Secret,
     until: Instant,
     is_over: &dyn Fn() -> bool,
 ) -> bool {
     let ask = || {
-        let stream = TcpStream::connect_timeout(&address, CONNECTING)?;
+        let stream = address::connect(address, CONNECTING)?;
         let mut limited = Limited::new(&stream, until, is_over)?;
         limited.write_all(&[&ASK[..], &me.to_le_bytes(), secret].concat())?;
         let mut answer = [0];
@@ -77,6 +78,8 @@ pub(crate) fn has_made(
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::net::{SocketAddr, TcpStream};
+
     use super::*;
     use crate::accept::Listening;
 

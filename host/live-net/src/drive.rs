@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_live::disk::{Owner, Ways};
 use host_live::kinds::Kinds;
 use host_live::node::{Counts, DiskId, Failure, Identity, Node, Output, Settings};
@@ -58,7 +59,7 @@ pub struct Place {
     /// Network model, delays, seed and limits.
     pub settings: Settings,
     /// The address of each node, on loopback unless there is TLS.
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Address>,
     /// Authenticates peers on ordered links.
     pub tls: Option<Tls>,
     /// The address for the clients of each node, on loopback; empty without clients.
@@ -93,7 +94,7 @@ pub struct Operations {
 pub enum RunError {
     /// The address is reachable from other machines.
     #[error("{0} is no loopback address, and nothing here proves who a peer is; use 127.0.0.1 or [::1]")]
-    NotLoopback(SocketAddr),
+    NotLoopback(Address),
     /// TLS is not available for datagrams.
     #[error("TLS is for links with an order: there is none over UDP")]
     Datagrams,
@@ -109,7 +110,7 @@ pub enum RunError {
     #[error("cannot listen at {address}: {error}")]
     Bind {
         /// The address of the node.
-        address: SocketAddr,
+        address: Address,
         /// The error of the system.
         error: io::Error,
     },
@@ -180,7 +181,7 @@ pub fn run(
         Network::Ordered => Tcp::bind(addresses, &shared).map(Net::Tcp),
         _ => Udp::bind(addresses, shared).map(Net::Udp),
     };
-    let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize], error })?;
+    let net = net.map_err(|error| RunError::Bind { address: addresses[me as usize].clone(), error })?;
     let checker = watch.map(|watch| CheckerThread::start(watch, me, inbox)).transpose().map_err(RunError::Checker)?;
     let mut running = Running {
         node,

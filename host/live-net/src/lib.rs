@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `drive` | a node from its start to its end: it receives inputs and executes outputs |
 //! | `connections` | which streams between nodes form one connection, and when it breaks |
+//! | `address` | the IP addresses to which the addresses of nodes lead |
 //! | `accept` | a port, and the connections to it |
 //! | `callback` | who has made a stream, without TLS |
 //! | `budget` | the bytes that others make a node hold |
@@ -35,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod address;
 mod board;
 mod budget;
 mod callback;

@@ -12,10 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_live::node::{Announced, HEAD, Refusal, announced, sender};
 use host_model::contract::NodeId;
 
 use crate::accept::Listening;
+use crate::address;
 use crate::budget::{Account, Exceeded, Share};
 use crate::callback::{ASK, Secret, has_made};
 use crate::connections::Handle;
@@ -71,7 +73,11 @@ impl Strangers {
 }
 
 /// Accepts streams at an address, and reads each in a thread of its own.
-pub(crate) fn listen(address: SocketAddr, shared: Shared) -> io::Result<Listening> {
+pub(crate) fn listen(address: &Address, shared: &Shared) -> io::Result<Listening> {
+    address::try_each(address, |address| listen_at(address, shared.clone()))
+}
+
+fn listen_at(address: SocketAddr, shared: Shared) -> io::Result<Listening> {
     let (threads, strangers) = (Arc::<AtomicUsize>::default(), Strangers::default());
     Listening::open(address, Arc::clone(&shared.stopped), move |stream| {
         let opened = stream.set_read_timeout(Some(PAUSE));
@@ -220,7 +226,7 @@ impl Frames<'_> {
         let Shared { addresses, identity, .. } = self.shared;
         let until = self.stream.until.unwrap_or_else(|| Instant::now() + GREETING);
         let is_over = || self.shared.is_stopped();
-        let is_made = |address: &SocketAddr| has_made(*address, identity.node, &self.secret, until, &is_over);
+        let is_made = |address: &Address| has_made(address, identity.node, &self.secret, until, &is_over);
         if !addresses.get(from as usize).is_some_and(is_made) {
             return Err(End::Refused(Refusal::Unproven(from)));
         }

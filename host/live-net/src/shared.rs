@@ -1,11 +1,11 @@
 //! State shared by the threads that serve the network.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
+use host_live::address::Address;
 use host_live::node::Identity;
 
 use crate::budget::Budget;
@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     /// Authenticates peers; without it, a peer is identified by its address.
     pub(crate) tls: Option<Tls>,
     /// The addresses of the nodes.
-    pub(crate) addresses: Arc<Vec<SocketAddr>>,
+    pub(crate) addresses: Arc<Vec<Address>>,
     /// The streams that this node has made.
     pub(crate) made: Made,
     pub(crate) arrivals: SyncSender<Arrival>,
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         identity: &Identity,
-        addresses: &[SocketAddr],
+        addresses: &[Address],
         tls: Option<Tls>,
         arrivals: SyncSender<Arrival>,
         budget: Budget,

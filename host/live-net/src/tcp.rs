@@ -8,15 +8,17 @@
 //! follow, in one direction.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_model::contract::NodeId;
 
 use crate::accept::Listening;
+use crate::address;
 use crate::budget::{Account, Budget, Share};
 use crate::callback::Secret;
 use crate::connections::Place;
@@ -67,16 +69,16 @@ pub(crate) struct Tcp {
 }
 
 impl Tcp {
-    pub(crate) fn bind(addresses: &[SocketAddr], shared: &Shared) -> io::Result<Self> {
+    pub(crate) fn bind(addresses: &[Address], shared: &Shared) -> io::Result<Self> {
         let me = shared.identity.node;
-        let listening = listen(addresses[me as usize], shared.clone())?;
+        let listening = listen(&addresses[me as usize], shared)?;
         let senders = (0..).zip(addresses).map(|(peer, address)| {
             let (frames, waiting) = sync_channel(WAITING_MAX);
             let sending = Arc::<Sending>::default();
-            let (shared, own, address) = (shared.clone(), Arc::clone(&sending), *address);
+            let (shared, own, address) = (shared.clone(), Arc::clone(&sending), address.clone());
             // A node does not send to itself over the network.
             if peer != me {
-                std::thread::spawn(move || send(&waiting, &own, (peer, address), &shared));
+                std::thread::spawn(move || send(&waiting, &own, (peer, &address), &shared));
             }
             Sender { frames, shared: sending }
         });
@@ -132,7 +134,7 @@ struct Open {
 }
 
 /// The thread that sends the frames in the queue to a peer.
-fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, SocketAddr), shared: &Shared) {
+fn send(waiting: &Receiver<Waiting>, sending: &Sending, to: (NodeId, &Address), shared: &Shared) {
     let mut open: Option<Open> = None;
     // The first epoch that may have a stream.
     let mut next_epoch = 0;
@@ -191,7 +193,7 @@ fn begin(
 /// writing end.
 fn connect(
     peer: NodeId,
-    address: SocketAddr,
+    address: &Address,
     not_before: &mut Instant,
     shared: &Shared,
     is_over: &dyn Fn() -> bool,
@@ -223,11 +225,11 @@ fn connect(
 }
 
 /// A stream to an address, twice.
-fn reach(address: SocketAddr) -> io::Result<(TcpStream, TcpStream)> {
-    let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
-    if leads_to_itself(&stream)? {
-        return Err(ErrorKind::ConnectionRefused.into());
-    }
+fn reach(address: &Address) -> io::Result<(TcpStream, TcpStream)> {
+    let stream = address::try_each(address, |address| {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+        if leads_to_itself(&stream)? { Err(ErrorKind::ConnectionRefused.into()) } else { Ok(stream) }
+    })?;
     // A node waits for single messages, so they must not be delayed to fill a packet.
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PAUSE))?;
@@ -242,7 +244,7 @@ fn leads_to_itself(stream: &TcpStream) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
 
     use super::*;
     use crate::budget::PEER_MAX;
@@ -267,11 +269,12 @@ mod tests {
     fn a_peer_that_takes_nothing_has_no_room() {
         for (length, many) in [(1, WAITING_MANY), (1 << 20, PEER_MAX >> 21)] {
             let free = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-            let addresses = ["127.0.0.1:0".parse().expect("an address"), free.local_addr().expect("it has one")];
+            let addresses: [SocketAddr; 2] =
+                ["127.0.0.1:0".parse().expect("an address"), free.local_addr().expect("it has one")];
             drop(free);
             let (arrivals, _kept) = sync_channel(16);
             let shared = Shared::of_tests(arrivals, 2);
-            let tcp = Tcp::bind(&addresses, &shared).expect("it listens");
+            let tcp = Tcp::bind(&addresses.map(Address::from), &shared).expect("it listens");
             let send = || tcp.send(1, Place { epoch: 0, number: 0 }, vec![1; length]);
             let mut sent = 0;
             while !tcp.is_full(1) {

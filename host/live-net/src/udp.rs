@@ -10,9 +10,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use host_live::address::Address;
 use host_live::node::{HEAD, Refusal, TOKEN, announced};
 use host_model::contract::NodeId;
 
+use crate::address;
 use crate::budget::{Account, Budget, Exceeded, Share};
 use crate::callback::{Secret, secret};
 use crate::shared::Shared;
@@ -111,12 +113,16 @@ pub(crate) struct Udp {
 }
 
 impl Udp {
-    pub(crate) fn bind(addresses: &[SocketAddr], shared: Shared) -> io::Result<Self> {
+    /// Opens the socket of a node. A name leads to its first address, the same for all nodes on loopback.
+    pub(crate) fn bind(addresses: &[Address], shared: Shared) -> io::Result<Self> {
+        let first = |address: &Address| address::try_each(address, Ok);
+        let addresses = addresses.iter().map(first).collect::<io::Result<Vec<SocketAddr>>>()?;
         let socket = UdpSocket::bind(addresses[shared.identity.node as usize])?;
         let peers: Peers = Arc::new(Mutex::new(addresses.iter().map(|_| Peer::default()).collect()));
-        let receiver = Receiver { socket: socket.try_clone()?, shared: shared.clone(), peers: Arc::clone(&peers) };
+        let (shared_peers, to) = (Arc::clone(&peers), addresses.clone());
+        let receiver =
+            Receiver { socket: socket.try_clone()?, addresses: to, shared: shared.clone(), peers: shared_peers };
         receiver.socket.set_read_timeout(Some(Duration::from_millis(50)))?;
-        let addresses = addresses.to_vec();
         std::thread::spawn(move || receiver.run(&Tokens::new()));
         Ok(Self { socket, addresses, peers, budget: shared.budget })
     }
@@ -147,6 +153,7 @@ fn send(socket: &UdpSocket, to: SocketAddr, frame: &[u8], token: Token) -> bool 
 /// The thread that receives the datagrams of a node.
 struct Receiver {
     socket: UdpSocket,
+    addresses: Vec<SocketAddr>,
     shared: Shared,
     peers: Peers,
 }
@@ -181,12 +188,12 @@ impl Receiver {
         let identity = &self.shared.identity;
         let gift = gift(&identity.cluster, identity.node, to, token);
         // After a loss, the next frame asks for it again.
-        let _ = self.socket.send_to(&gift, self.shared.addresses[to as usize]);
+        let _ = self.socket.send_to(&gift, self.addresses[to as usize]);
     }
 
     /// Takes a token from a node, and sends the frames that wait for it.
     fn take(&self, from: NodeId, token: Token) {
-        let address = self.shared.addresses[from as usize];
+        let address = self.addresses[from as usize];
         let mut peers = lock(&self.peers);
         peers[from as usize].token = Some(token);
         let waiting = std::mem::take(&mut peers[from as usize].waiting);

@@ -21,6 +21,7 @@
 //! | `carried` | the latest snapshot, updated with the messages of the node since |
 //! | `checkpoint` | consistent checkpoints of a running cluster, with the messages in flight |
 //! | `chance` | random numbers, one stream per purpose |
+//! | `address` | addresses of nodes: numbers or names, with a port |
 //! | `agenda` | what is going to happen, in the order of time |
 //! | `time` | instants, ranges of durations and shares |
 //! | `native` | plain data as the states of a native machine, for tests |
@@ -72,6 +73,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod address;
 mod agenda;
 pub mod carried;
 mod chance;

@@ -11,9 +11,9 @@ use super::client::{ask_one_until_told, ask_until_told};
 use super::cluster::{Cluster, addresses, plugin};
 use super::judge::{Judge, Operation, Told};
 use super::watched::{put, wait};
-use super::{CLIENTS, ask_on, client};
-use crate::cli::Place;
+use super::{CLIENTS, ask_on};
 use crate::cli::printed::{Desk, Started};
+use crate::cli::{Place, bundled};
 
 /// The lines of a cluster's file about the bundled store.
 const STORE: &str = r#"[parameters]
@@ -134,6 +134,13 @@ impl Service {
         assert!(ended.success(), "{ended:?}: {}", self.told(node));
     }
 
+    /// The start of a node fails, and says so.
+    fn refuses(&self, node: usize, words: &[&str]) {
+        let ran = self.desk.types(&format!("host live node cluster.toml --id {node} --quiet"));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(!ran.status.success() && words.iter().all(|words| said.contains(words)), "{words:?}: {said}");
+    }
+
     fn told(&self, node: usize) -> String {
         self.desk.read(&format!("{node}.txt"))
     }
@@ -163,7 +170,7 @@ impl Service {
             is_over.store(true, Ordering::Relaxed);
         });
         let mut judge = judge.into_inner().expect("no client has panicked");
-        judge.read_all(|operation| client::ask_until_told(&clients, operation));
+        judge.read_all(|operation| ask_until_told(&clients, operation));
         judge.verdict().unwrap_or_else(|why| panic!("{why}"))
     }
 }
@@ -185,4 +192,126 @@ fn a_rolling_restart_hands_over_and_loses_nothing() {
     assert!(told.answered > 20, "{told:?}");
     let told = service.told(first);
     assert!(told.contains("hands over to node ") && told.contains("has handed over after "), "{told}");
+}
+
+/// A component with an empty custom section at its end: it does the same, and has another digest.
+fn rebuilt(component: &[u8]) -> Vec<u8> {
+    const NAME: &[u8] = b"another build";
+    let section = [&[NAME.len() as u8][..], NAME].concat();
+    [component, &[0, section.len() as u8], &section].concat()
+}
+
+fn digest(component: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(component))
+}
+
+/// A component replaces another one node by node, while clients ask: both digests are in the file, the former one first. Without the list,
+/// a node with another component is refused by its data; with a list that lacks its component, by that.
+#[test]
+fn a_component_is_replaced_node_by_node_and_nothing_is_lost() {
+    let former = std::fs::read(bundled("raft-kv")).expect("it is built");
+    let new = rebuilt(&former);
+    let head = |plugin: &str, digests: &str| format!("plugin = \"{plugin}\"\n{digests}\n{STORE}");
+    let Some(mut service) = Service::start(&head("raft-kv.wasm", "")) else { return };
+    service.desk.put("new.wasm", &new);
+    let allowed = format!("digest = [\"{}\", \"{}\"]", digest(&former), digest(&new));
+    let first = service.leader();
+    let told = service.under_load(|service| {
+        for node in [first, (first + 1) % 3, (first + 2) % 3] {
+            service.leader();
+            service.end(node);
+            if node == first {
+                service.describe(&head("new.wasm", ""));
+                service.refuses(node, &["component blake3:", "not component blake3:", "`--take-data`"]);
+                service.describe(&head("new.wasm", &format!("digest = [\"{}\"]", digest(&former))));
+                service.refuses(
+                    node,
+                    &["the cluster runs the component ", "make `digest` a list of the former and the new one"],
+                );
+                service.describe(&head("new.wasm", &allowed));
+            }
+            service.run(node);
+        }
+        service.leader();
+    });
+    assert!(told.answered > 20, "{told:?}");
+    // The way back works as well: to the former component, with the data that the new one has written.
+    let told = service.under_load(|service| {
+        service.describe(&head("raft-kv.wasm", &allowed));
+        service.end(first);
+        service.run(first);
+        service.leader();
+    });
+    assert!(told.answered > 0, "{told:?}");
+    service.refuses(first, &["in use: another process is this node"]);
+    service.describe(&format!("{}\n", head("new.wasm", &allowed)));
+    let watched = service.desk.types(&format!("host live node cluster.toml --id {first} --quiet --watch observe"));
+    let said = String::from_utf8_lossy(&watched.stderr).into_owned();
+    assert!(watched.status.code() == Some(151) && said.contains("a checker reads the states of other nodes"), "{said}");
+}
+
+/// Nodes at `[::1]` and at `localhost` are one cluster, over TCP and over UDP.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+#[test]
+fn nodes_have_addresses_of_either_version_and_names() {
+    let Ok(listener) = std::net::TcpListener::bind("[::1]:0") else {
+        eprintln!("skipped: this machine has no ::1");
+        return;
+    };
+    drop(listener);
+    let ports = addresses(9);
+    // All of ::1 is one address, so ports have to differ: those of no other test.
+    let port = |number: usize| 20_000 + (std::process::id() % 500) as usize * 20 + number;
+    for (network, hosts) in [("ordered", ["[::1]", "localhost", "127.0.0.1"]), ("unordered", ["localhost"; 3])] {
+        let Some(desk) = Desk::new() else { return };
+        desk.component("raft-kv");
+        let clients = if network == "ordered" { "[::1]" } else { "127.0.0.1" };
+        let node = |at: usize| {
+            let (own, clients, metrics) = (hosts[at], format!("{clients}:{}", port(at + 3)), ports[at]);
+            format!("[[node]]\naddress = \"{own}:{}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n", port(at))
+        };
+        let nodes: String = (0..3).map(node).collect();
+        desk.put("c.toml", format!("plugin = \"raft-kv.wasm\"\nnetwork = \"{network}\"\n{STORE}{nodes}"));
+        let _up = desk.starts("host live up c.toml --quiet 2> up.txt");
+        let clients: Vec<SocketAddr> =
+            (3..6).map(|at| format!("{clients}:{}", port(at)).parse().expect("an address")).collect();
+        assert_eq!(ask_until_told(&clients, &put("value")), super::judge::Outcome::Done);
+        wait("not all nodes are ready", || desk.types("host live status c.toml --ready").status.success());
+        let said = String::from_utf8_lossy(&desk.types("host live status c.toml").stdout).into_owned();
+        assert!(said.contains(&format!("node 1 at localhost:{}: runs", port(1))), "{said}");
+    }
+}
+
+/// The command lines in the unit and in the compose file of the book are understood: the file of the cluster is all that is missing.
+/// systemd checks the unit as well, where it is installed.
+#[expect(clippy::print_stderr, reason = "a check that is skipped says so")]
+#[test]
+fn the_unit_and_the_compose_file_of_the_book_have_valid_commands() {
+    let page = std::fs::read_to_string(crate::cli::folder("../docs").join("running.md")).expect("the page is there");
+    let block = |language: &str| {
+        let begin = format!("```{language}\n");
+        let rest = page.split_once(&begin).expect("the page has such a block").1;
+        rest.split_once("```").expect("it has an end").0.to_owned()
+    };
+    let (unit, compose) = (block("ini"), block("yaml"));
+    let in_unit = unit.lines().filter_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/host "));
+    let in_compose = compose.lines().filter_map(|line| line.split_once(": host ")).map(|(_, words)| words);
+    let commands: Vec<String> = in_unit.chain(in_compose).map(|words| words.replace("%i", "0")).collect();
+    assert_eq!(commands.len(), 7, "{commands:?}");
+    for command in commands {
+        let ran = Place::new().host(&command.split(' ').collect::<Vec<_>>());
+        ran.exits(151).says(&["cannot read cluster.toml"]);
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("store@.service");
+    // The program is not installed here.
+    std::fs::write(&path, unit.replace("/usr/local/bin/host", "/bin/sh")).expect("writable");
+    match std::process::Command::new("systemd-analyze").arg("verify").arg(&path).output() {
+        Ok(verified) => {
+            // A key that systemd does not know is only a warning.
+            let said = String::from_utf8_lossy(&verified.stderr).into_owned();
+            assert!(verified.status.success() && !said.contains("store@"), "{said}");
+        }
+        Err(_) => eprintln!("skipped: there is no systemd-analyze to check the unit"),
+    }
 }

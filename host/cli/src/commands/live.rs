@@ -162,7 +162,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
             Network::Ordered => "TCP",
             _ => "UDP",
         };
-        let address = seat.addresses[arguments.id as usize];
+        let address = &seat.addresses[arguments.id as usize];
         environment.tell(&format!("node {} of {name} ({digest}) at {address} over {over}", arguments.id));
         if let Some(clients) = seat.clients.get(arguments.id as usize) {
             environment.tell(&format!("clients ask at http://{clients}"));
@@ -170,7 +170,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     }
     let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
     (settings.bandwidth, settings.keeps_log) = (Some(arguments.watch.bandwidth), true);
-    let (name, digest) = running.plugin();
+    let (name, digest) = running.stated();
     let component = (name.to_owned(), digest.to_owned());
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
     let operations = Operations { ready: spec.operations.ready.clone(), hand_over: spec.operations.hand_over.clone() };

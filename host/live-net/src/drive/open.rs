@@ -1,8 +1,8 @@
 //! The start of a node: its ports, its gate, and the checks of its configuration.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
+use host_live::address::Address;
 use host_live::checker::armed;
 use host_live::kinds::Kinds;
 use host_model::contract::NodeId;
@@ -43,12 +43,14 @@ pub(super) fn check(place: &Place) -> Result<(), RunError> {
         return Err(RunError::Datagrams);
     }
     // Clients are never authenticated.
-    let unproven = addresses.iter().filter(|_| tls.is_none()).chain(clients).chain(metrics);
-    if let Some(address) = unproven.into_iter().find(|address| !address.ip().is_loopback()) {
-        return Err(RunError::NotLoopback(*address));
+    let own = clients.iter().chain(metrics).map(|address| Address::from(*address));
+    let unproven = addresses.iter().filter(|_| tls.is_none()).cloned().chain(own);
+    if let Some(address) = unproven.into_iter().find(|address| !address.is_loopback()) {
+        return Err(RunError::NotLoopback(address));
     }
-    let is_right = |addresses: &[SocketAddr]| addresses.len() == identity.nodes as usize;
-    if !is_right(addresses) || identity.node >= identity.nodes || !(clients.is_empty() || is_right(clients)) {
+    let is_right = |count: usize| count == identity.nodes as usize;
+    let is_served = clients.is_empty() || is_right(clients.len());
+    if !is_right(addresses.len()) || identity.node >= identity.nodes || !is_served {
         return Err(RunError::Addresses { addresses: addresses.len(), nodes: identity.nodes });
     }
     Ok(())
@@ -70,7 +72,7 @@ pub(super) fn ports(place: &Place, shared: &Shared, board: &Arc<Board>) -> Resul
             clients: Arc::new(clients.clone()),
             ready: ready.clone(),
         };
-        server.bind(*address).map_err(|error| RunError::Bind { address: *address, error })
+        server.bind(*address).map_err(|error| RunError::Bind { address: Address::from(*address), error })
     });
     bound.collect()
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_live::disk::records;
 use host_live::node::{Identity, Settings};
 use host_live::time::Range;
@@ -57,7 +58,7 @@ fn node_of_another_test() {
     let place = Place {
         identity: Identity { node, nodes: 3, config: String::new(), name: String::new(), cluster: [3; 16], session },
         settings,
-        addresses: addresses.iter().map(|address| address.parse().expect("an address")).collect(),
+        addresses: addresses.iter().map(|address| Address::parse(address).expect("an address")).collect(),
         tls: None,
         clients: Vec::new(),
         metrics: None,

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use host_live::address::Address;
 use host_live::node::{Identity, Settings};
 use host_model::scenario::Network;
 use host_model::toys::Toy;
@@ -31,7 +32,7 @@ pub(super) fn place(folder: &Path, addresses: &[SocketAddr], log: Sink) -> Place
     Place {
         identity,
         settings: Settings::default(),
-        addresses: addresses.to_vec(),
+        addresses: addresses.iter().copied().map(Address::from).collect(),
         tls: None,
         clients: Vec::new(),
         metrics: None,

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use host_live::address::Address;
 use host_live::checker::Limits;
 use host_live::filter::Quota;
 use host_live::node::{Identity, Settings};
@@ -298,7 +299,7 @@ impl Trial {
                 session: node.into(),
             },
             settings,
-            addresses: self.seen[node as usize].clone(),
+            addresses: self.seen[node as usize].iter().copied().map(Address::from).collect(),
             tls: self.tls[node as usize].clone(),
             clients: Vec::new(),
             metrics: Some(self.metrics(node)),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use host_live::address::Address;
 use host_model::contract::PropertyKind;
 use host_model::scenario::Network;
 use host_model::trace::Expressed;
@@ -27,8 +28,9 @@ pub struct RunningSpec {
     pub name: String,
     /// Plugin, nodes, parameters and network.
     pub run: RunSpec,
-    /// The digest that the component must have; none if any component will do.
-    pub digest: Option<String>,
+    /// The digests that the component may have; empty if any component will do. The first one is the digest by which nodes and data of
+    /// the cluster recognise each other.
+    pub digests: Vec<String>,
     /// The folder with the files of the nodes, relative to the working directory.
     pub data: PathBuf,
     /// The certificates of the authorities that may sign a node's certificate, if nodes authenticate each other by TLS.
@@ -59,7 +61,7 @@ pub struct OperationsSpec {
 pub struct NodeSpec {
     /// The address for other nodes.
     #[serde(deserialize_with = "address")]
-    pub address: SocketAddr,
+    pub address: Address,
     /// Its certificate, if there is an authority.
     pub certificate: Option<PathBuf>,
     /// Its private key, if there is an authority.
@@ -78,7 +80,8 @@ struct File {
     plugin: PathBuf,
     #[serde(default)]
     name: String,
-    digest: Option<String>,
+    #[serde(default)]
+    digest: Digests,
     network: Option<String>,
     #[serde(default = "data")]
     data: PathBuf,
@@ -112,6 +115,20 @@ impl Default for Specs {
     }
 }
 
+/// Digests of components: one, or several while a component is replaced.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "`digest` is the digest of a component, or a list of digests")]
+enum Digests {
+    One(String),
+    Some(Vec<String>),
+}
+
+impl Default for Digests {
+    fn default() -> Self {
+        Self::Some(Vec::new())
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tls {
@@ -122,18 +139,25 @@ fn data() -> PathBuf {
     "data".into()
 }
 
-fn address<'d, D: Deserializer<'d>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+fn address<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Address, D::Error> {
     let text = String::deserialize(deserializer)?;
-    text.parse().map_err(|_| {
+    Address::parse(&text).ok_or_else(|| {
         let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(7101);
         D::Error::custom(format_args!(
-            "{text:?} is no IP address with a port, and names are not looked up; write 127.0.0.1:{port}, or what you mean"
+            "{text:?} is neither an IP address nor the name of a host with a port; write 127.0.0.1:{port}, [::1]:{port}, \
+             localhost:{port}, or what you mean"
         ))
     })
 }
 
 fn some_address<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
-    address(deserializer).map(Some)
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(|_| {
+        let port = text.rsplit(':').next().and_then(|port| port.parse::<u16>().ok()).unwrap_or(8101);
+        D::Error::custom(format_args!(
+            "{text:?} is no IP address with a port, and clients are not sent to names; write 127.0.0.1:{port}, or what you mean"
+        ))
+    })
 }
 
 impl RunningSpec {
@@ -208,7 +232,10 @@ impl RunningSpec {
             path: path.to_owned(),
             name: checked_name(file.name)?,
             run: RunSpec { cluster, process, ..RunSpec::default() },
-            digest: file.digest,
+            digests: match file.digest {
+                Digests::One(digest) => vec![digest],
+                Digests::Some(digests) => digests,
+            },
             data: folder.join(file.data),
             authority: file.tls.map(|tls| folder.join(tls.authority)),
             operations: file.operations,
@@ -352,13 +379,13 @@ fn check(nodes: &[NodeSpec], is_encrypted: bool) -> Result<(), Failure> {
             let what = format_args!("node {id}: under `[tls]` each node has `certificate` and `key`, else none has");
             return Err(Failure::configuration(what));
         }
-        let own = [node.clients, node.metrics].into_iter().flatten();
-        for (address, is_for_nodes) in [(node.address, true)].into_iter().chain(own.map(|address| (address, false))) {
+        let own = [node.clients, node.metrics].into_iter().flatten().map(|address| (Address::from(address), false));
+        for (address, is_for_nodes) in [(node.address.clone(), true)].into_iter().chain(own) {
             let is_proven = is_for_nodes && is_encrypted;
-            if !(is_proven || address.ip().is_loopback()) {
-                return Err(not_loopback(id, address, is_for_nodes));
+            if !(is_proven || address.is_loopback()) {
+                return Err(not_loopback(id, &address, is_for_nodes));
             }
-            if address.ip().is_unspecified() || address.ip().is_multicast() {
+            if address.ip().is_some_and(|ip| ip.is_unspecified() || ip.is_multicast()) {
                 let what = format_args!("node {id}: {address} is no address by which others find it");
                 return Err(Failure::configuration(what));
             }
@@ -366,7 +393,7 @@ fn check(nodes: &[NodeSpec], is_encrypted: bool) -> Result<(), Failure> {
                 let what = format_args!("node {id}: {address} has no port by which others find it");
                 return Err(Failure::configuration(what));
             }
-            if !taken.insert(address) {
+            if !taken.insert(address.clone()) {
                 return Err(Failure::configuration(format_args!("node {id}: {address} is there twice")));
             }
         }
@@ -381,7 +408,7 @@ fn check(nodes: &[NodeSpec], is_encrypted: bool) -> Result<(), Failure> {
     }
 }
 
-fn not_loopback(id: usize, address: SocketAddr, is_for_nodes: bool) -> Failure {
+fn not_loopback(id: usize, address: &Address, is_for_nodes: bool) -> Failure {
     let (who, how) = if is_for_nodes {
         (
             "peer",

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use host_live::address::Address;
 use host_live::checker::Limits;
 use host_live::node::{Identity, Settings, VERSION};
 use host_model::contract::{Judgement, MachineFactory, PropertyKind};
@@ -36,7 +37,7 @@ pub struct Seat {
     /// The settings.
     pub settings: Settings,
     /// The addresses of all nodes.
-    pub addresses: Vec<SocketAddr>,
+    pub addresses: Vec<Address>,
     /// The addresses for their clients; empty if they serve none.
     pub clients: Vec<SocketAddr>,
     /// The address at which the node reports its metrics.
@@ -56,12 +57,16 @@ impl<'s> Running<'s> {
         let about_the_file = |failure: Failure| if failure.about.is_some() { spec.locate(failure) } else { failure };
         let cluster = Cluster::open(&spec.run, context).map_err(about_the_file)?;
         let digest = cluster.plugin.plugin.digest();
-        if let Some(wanted) = spec.digest.as_ref().filter(|wanted| *wanted != digest) {
+        if !spec.digests.is_empty() && !spec.digests.iter().any(|allowed| allowed == digest) {
             let (path, plugin) = (spec.path.display(), cluster.plugin.given.display());
+            let allowed = spec.digests.join(" or ");
             return Err(Failure::configuration(format_args!(
-                "{path}: the cluster runs the component {wanted}, and {plugin} is {digest}"
+                "{path}: the cluster runs the component {allowed}, and {plugin} is {digest}"
             ))
-            .help("all nodes run the same component: build that one, or change `digest` for all of them"));
+            .help(
+                "all nodes run the same component: build that one, or change `digest` for all of them; to replace it node by node, make \
+                 `digest` a list of the former and the new one",
+            ));
         }
         if spec.authority.is_some() {
             // The network may be the plugin's default.
@@ -86,6 +91,12 @@ impl<'s> Running<'s> {
         let cluster = &self.cluster;
         let words = |network: Network| format!("`network = \"{network}\"` in the file of the cluster");
         watching.check_network(&cluster.scenario, &words)?;
+        if self.spec.digests.len() > 1 {
+            return Err(Failure::configuration(
+                "`--watch`: a checker reads the states of other nodes, which may have another component",
+            )
+            .help("leave it out while `digest` has several components"));
+        }
         if !watching.steers {
             return Ok(());
         }
@@ -149,6 +160,13 @@ impl<'s> Running<'s> {
         (&self.cluster.plugin.reference.name, self.cluster.plugin.plugin.digest())
     }
 
+    /// Name and digest of the component as nodes and data of the cluster state them: while the component is replaced, the first digest
+    /// of the file stands for all of them.
+    pub fn stated(&self) -> (&str, &str) {
+        let (name, digest) = self.plugin();
+        (name, self.spec.digests.first().map_or(digest, String::as_str))
+    }
+
     /// The network, which decides between TCP and UDP.
     pub fn network(&self) -> Network {
         self.cluster.scenario.network
@@ -164,9 +182,9 @@ impl<'s> Running<'s> {
         let nodes = &self.spec.nodes;
         let scenario = &self.cluster.scenario;
         let config = scenario.config();
-        let addresses: Vec<SocketAddr> = nodes.iter().map(|node| node.address).collect();
+        let addresses = nodes.iter().map(|node| node.address.clone()).collect();
         // The settings that nodes must agree on. Their addresses may differ between nodes, for example with a proxy in between.
-        let (digest, name) = (self.plugin().1, &self.spec.name);
+        let (digest, name) = (self.stated().1, &self.spec.name);
         let common = format!("{VERSION}\n{digest}\n{}\n{}\n{name}\n{config}", nodes.len(), scenario.network);
         let mut cluster = [0; 16];
         cluster.copy_from_slice(&blake3::hash(common.as_bytes()).as_bytes()[..16]);
