@@ -12,6 +12,7 @@
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and give the expected results |
+//! | `linearizable` | histories of clients, of any system |
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
 //! | `losses` | lost messages: reports, traces, refusals, checkpoints |
 //! | `install` | completions and manual pages |
@@ -86,6 +87,7 @@ mod hostile_text;
 mod identities;
 mod install;
 mod languages;
+mod linearizable;
 mod links;
 #[cfg(unix)]
 mod live;

@@ -100,6 +100,7 @@ fn run_page(name: &str, page: &str) -> usize {
         let code = match () {
             () if shows("violation: deadlock") => 11,
             () if lines.iter().any(|line| is_promise(&line)) => 13,
+            () if lines.iter().any(|line| line.ends_with(": not-linearizable")) => 12,
             () if shows("violation: ") || shows("replayed: ") => 12,
             () => 0,
         };

@@ -29,6 +29,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-live-net", on: &["host-live", "host-model"] },
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
+    Rule { package: "host-linearizable", on: &[] },
     Rule {
         package: "host-session",
         on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
@@ -40,6 +41,7 @@ const EDGES: &[Rule] = &[
             "host-build",
             "host-explore",
             "host-inspect",
+            "host-linearizable",
             "host-live",
             "host-live-net",
             "host-model",
@@ -60,6 +62,7 @@ const EDGES: &[Rule] = &[
             "host-agreement",
             "host-build",
             "host-explore",
+            "host-linearizable",
             "host-live",
             "host-live-net",
             "host-model",

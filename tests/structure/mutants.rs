@@ -54,6 +54,12 @@ const fn of_search(
     Mutant { what, file, from, to, package: "host-agreement", tests, says: "" }
 }
 
+/// A mistake in the judgement of histories that its reference notices.
+const fn of_linearizable(what: &'static str, file: &'static str, from: &'static str, to: &'static str) -> Mutant {
+    let tests = &["small_histories_have_the_verdict_the_operation_and_the_values_of_the_reference"];
+    Mutant { what, file, from, to, package: "host-linearizable", tests, says: "" }
+}
+
 /// A mistake of a running node; a seed of a test of worlds shows it.
 const fn of_live(
     what: &'static str,
@@ -477,6 +483,30 @@ pub const MUTANTS: &[Mutant] = &[
         tests: &["a_port_waits_once_for_each_connection_and_is_free_at_the_end"],
         says: "right: 11",
     },
+    of_linearizable(
+        "a write that was overwritten while it ran can no longer be seen",
+        "host/linearizable/src/candidates.rs",
+        "found.insert(if is_needed { found.len() } else { 0 }, HIDDEN);",
+        "return vec![HIDDEN];",
+    ),
+    of_linearizable(
+        "a write that a read has seen counts as unseen",
+        "host/linearizable/src/search.rs",
+        "config.is_unseen &= !action.only_reads();",
+        "",
+    ),
+    of_linearizable(
+        "more open calls are worth more",
+        "host/linearizable/src/memo.rs",
+        "is_part(&smallest.first, used) ||",
+        "is_part(used, &smallest.first) ||",
+    ),
+    of_linearizable(
+        "an open cas is not needed for what its product is needed for",
+        "host/linearizable/src/timeline.rs",
+        "*before = horizon.max(*before);",
+        "",
+    ),
 ];
 
 /// The reason why a mistake cannot be made: its place is not there, or there twice, or it changes nothing.

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::fmt::Write;
+
 use guest_sdk::linearizability::{History, SequentialObject};
+use host_linearizable::{Accepted, Bounds, Model, Order, Read, Reading, Verdict, judge, read};
 
 /// The request of a client for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,8 +106,76 @@ impl Judge {
         }
     }
 
-    /// Whether there is an order that explains the answers: key by key, since objects are linearizable together if each is.
+    /// Whether there is an order that explains the answers, by two checkers that share nothing.
     pub fn verdict(&self) -> Result<Told, String> {
+        let verdict = self.verdict_of_the_sdk();
+        assert_eq!(verdict.is_ok(), self.is_linearizable(), "the checkers differ: {verdict:?}, of\n{}", self.lines());
+        verdict
+    }
+
+    /// The history as `host linearizable` reads it.
+    fn lines(&self) -> String {
+        let mut lines = String::new();
+        for (call, is_answer) in &self.order {
+            let (operation, answer) = &self.calls[*call];
+            let text = |bytes: &[u8]| serde_json::Value::from(String::from_utf8_lossy(bytes));
+            let (function, argument) = match operation {
+                Operation::Get(_) => ("get", serde_json::Value::Null),
+                Operation::Put(_, value) => ("put", text(value)),
+                Operation::Delete(_) => ("delete", serde_json::Value::Null),
+            };
+            let (kind, value) = match answer.as_ref().filter(|_| *is_answer) {
+                None => ("invoke", argument),
+                Some(Answer::Outcome(Outcome::Value(value))) => {
+                    ("ok", value.as_deref().map_or_else(Default::default, text))
+                }
+                Some(Answer::Outcome(Outcome::Done)) => ("ok", argument),
+                Some(Answer::Refused) => ("fail", argument),
+                Some(Answer::Unknown) => ("info", argument),
+            };
+            // Each call is a client of its own, since some calls have no outcome.
+            let line = serde_json::json!({
+                "process": call, "type": kind, "f": function, "key": key_of(operation), "value": value,
+            });
+            writeln!(lines, "{line}").expect("a string takes every line");
+        }
+        lines
+    }
+
+    /// Whether the checker of `host linearizable` finds an order.
+    fn is_linearizable(&self) -> bool {
+        const MEMORY_BYTES: usize = 1 << 30;
+        let lines = self.lines();
+        if lines.is_empty() {
+            return true;
+        }
+        let model = Model::of_name("kv").expect("it is a model");
+        let how = Reading {
+            model,
+            accepted: Accepted::Lines,
+            order: Order::File,
+            is_independent: false,
+            memory_bytes: MEMORY_BYTES,
+        };
+        let Ok(Read::Whole(mut history)) = read(&mut lines.as_bytes(), &how, &mut || false) else {
+            panic!("the history is small and well formed:\n{lines}")
+        };
+        let begun = std::time::Instant::now();
+        let bounds = Bounds {
+            memory_bytes: MEMORY_BYTES,
+            elapsed: &|| begun.elapsed(),
+            time: std::time::Duration::from_secs(60),
+            is_interrupted: &|| false,
+        };
+        match judge(&mut history, None, &bounds).expect("a store begins empty").verdict {
+            Verdict::Linearizable => true,
+            Verdict::NotLinearizable(_) => false,
+            Verdict::Undecided { bound, .. } => panic!("{bound:?} was hit by\n{lines}"),
+        }
+    }
+
+    /// The verdict of the SDK: key by key, since objects are linearizable together if each is.
+    fn verdict_of_the_sdk(&self) -> Result<Told, String> {
         let mut histories: BTreeMap<&String, History<Operation, Outcome>> = BTreeMap::new();
         let mut told = Told { answered: 0, unknown: 0, keys: 0 };
         for (call, is_answer) in &self.order {

@@ -17,6 +17,7 @@
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
 //! | `explore` | `host explore` |
+//! | `linearizable` | `host linearizable` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
 //! | `list` | `host list` |
@@ -37,6 +38,7 @@ mod graph;
 mod inspect;
 mod languages;
 mod line_editor;
+mod linearizable;
 mod list;
 mod live;
 mod man;
@@ -78,6 +80,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
         Command::Live(arguments) => live::run(arguments, program, environment),
+        Command::Linearizable(arguments) => linearizable::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, program, environment),
         Command::List(arguments) => list::run(arguments, environment),

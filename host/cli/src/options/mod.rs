@@ -12,9 +12,11 @@
 //! | `live` | the options of `host live` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
+//! | `histories` | the options of commands about histories |
 
 pub mod after_dashes;
 pub mod faults;
+pub mod histories;
 pub mod live;
 pub mod placement;
 pub mod plugins;
@@ -30,6 +32,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use host_session::base::exit;
 use host_session::spec::limits;
 
+use crate::options::histories::LinearizableArguments;
 use crate::options::live::LiveArguments;
 use crate::options::plugins::{
     BuildArguments, CacheArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments,
@@ -150,6 +153,19 @@ pub enum Command {
     /// that the cluster file names under `[tls]`; without it, only loopback addresses are allowed.
     #[command(after_help = LIVE_EXAMPLES)]
     Live(LiveArguments),
+    /// Judge whether histories of clients are linearizable, of any system: Jepsen's, or a line of JSON per event
+    ///
+    /// Each line or map is an event of a client: `process`, `type`, `f`, `value`, and `key` where a process calls several
+    /// objects. `invoke` begins a call, and one of these ends it: `ok` (it happened, with this value), `fail` (it did not happen),
+    /// `info` (it may have happened, or happen at any later time, or never). A call without an end counts as `info`. Lines of the
+    /// process `nemesis` are ignored. Instead of two events, a line of JSON can be a whole operation with the times `call` and
+    /// `return`, and its `result`.
+    ///
+    /// A history that is not linearizable is explained: the first operation at whose return no order of the operations explains
+    /// all results so far, the values that were possible there, and an order of all that had returned before. Exits with 0 if all
+    /// histories are linearizable, with 12 if one is not, and otherwise with 130 if a bound left one undecided.
+    #[command(after_help = LINEARIZABLE_EXAMPLES)]
+    Linearizable(LinearizableArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -285,6 +301,11 @@ const LIVE_EXAMPLES: &str = "Examples:\n  \
     host live up plugins/raft-kv/cluster.toml --watch steer --every 500ms\n  \
     host live node plugins/raft-kv/cluster.toml --id 0\n  \
     host live status plugins/raft-kv/cluster.toml";
+
+const LINEARIZABLE_EXAMPLES: &str = "Examples:\n  \
+    host linearizable store/latest/history.edn --model cas-register --independent\n  \
+    host linearizable clients.ndjson --model kv --initial '\"\"' --time 10m\n  \
+    cat client-*.ndjson | host linearizable - --model queue --order time --json";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \
