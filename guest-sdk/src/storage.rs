@@ -4,8 +4,7 @@
 //! handler are durable before its messages leave, and [`init`](crate::Protocol::init) after a reset finds them. The map is part of the state of the
 //! node, so [`State`](crate::Protocol::State) need not contain it.
 //!
-//! Searches and simulations of the model know the map; `host live`, and `host simulate` with `--runtime` or `--watch`, refuse plugins that
-//! use it.
+//! A running node adds what a handler has written to its data file.
 //!
 //! ```
 //! use guest_sdk::storage::Table;

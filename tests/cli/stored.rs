@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use host_sandbox::fixtures;
 use host_search::strategy::STRATEGIES;
 use host_tests::identities::{ALL_IN_MAP, IN_MAP, SERIALIZE, Way, component};
 use serde_json::{Value, json};
@@ -107,21 +106,36 @@ fn other_protocols_have_the_same_results_with_their_states_in_the_map() {
     );
 }
 
-/// Running nodes keep no map: neither in a simulation nor on sockets.
-#[test]
-fn nodes_with_a_map_are_refused_where_they_would_lose_it() {
+/// The results of simulated runs, without digests, which depend on the bytes of states.
+fn simulated(component: &str, options: &[&str]) -> Value {
     let place = Place::new();
-    place.put("stores.wasm", fixtures::stores("well"));
-    let words = ["imports `storage`, and a running node keeps no durable map", "help: "];
-    place.host(&["simulate", "stores.wasm", "--runtime", "--", "--nodes", "2"]).exits(151).says(&words);
-    let simulate = |options: &[&str]| {
-        place.host(&[&["simulate", "stores.wasm", "--runs", "2"], options, &["--", "--nodes", "2"]].concat())
-    };
-    simulate(&["--runtime"]).exits(151).says(&["simulate the model: --model, without --runtime"]);
-    simulate(&["--watch", "observe"]).exits(151).says(&["simulate the model: --model, without --watch"]);
-    simulate(&["--model"]).exits(0);
-    let nodes = "[[node]]\naddress = \"127.0.0.1:1\"\n[[node]]\naddress = \"127.0.0.1:2\"\n";
-    place.put("cluster.toml", format!("plugin = \"stores.wasm\"\ndata = \"data\"\n{nodes}"));
-    let up = place.host(&["live", "up", "cluster.toml"]).exits(151);
-    up.says(&[words[0], "check it with `host run` or `host simulate`"]);
+    let ran = place.host(&[&["simulate", component, "--json", "--seed", "1"], options].concat());
+    let said = ran.json();
+    let of = ["result", "runs", "events", "delivered", "lost", "local", "resets", "ends", "checkers"];
+    json!([ran.code, of.map(|name| &said[name])])
+}
+
+/// Simulated nodes that are killed, without checkers and with them, do the same wherever their durable state is.
+#[test]
+fn nodes_do_the_same_with_their_state_in_the_map() {
+    let components = components("raft");
+    let churn = ["--churn", "20/m", "--time", "5s"];
+    let terms = ["--", "--nodes", "3", "--resets", "20", "--set", "terms=3"];
+    let (bug, worse) = (["--set", "bug=vote-not-persisted"], ["--set", "bug=term-not-persisted"]);
+    let rows: [(&[&str], &[&str]); 5] = [
+        (&["--model", "--runs", "10"], &[]),
+        (&["--runtime", "--runs", "10"], &[]),
+        (&["--runtime", "--runs", "10"], &bug),
+        (&["--watch", "observe", "--runs", "1"], &[]),
+        (&["--watch", "steer", "--runs", "1"], &worse),
+    ];
+    for (options, mistake) in rows {
+        let options = [options, &churn, &terms, mistake].concat();
+        let of = |(_, wasm): &(Way, PathBuf)| simulated(wasm.to_str().expect("a path in words"), &options);
+        let expected = of(&components[0]);
+        assert!(expected[1][6].as_u64().is_some_and(|resets| resets > 0), "{options:?}: {expected}");
+        for stored in &components[1..] {
+            assert_eq!(of(stored), expected, "{options:?}: {}", stored.0.name);
+        }
+    }
 }

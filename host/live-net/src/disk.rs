@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use host_live::disk::{FILE_LONGEST, Files, Owner, RECORD_MAX, Trouble, Ways};
 use host_live::node::{DiskId, Record};
+use host_model::contract::WrittenKeys;
 
 /// The maximum length of the note in the lock, in bytes.
 const SAYING_MAX: u64 = 1 << 10;
@@ -140,13 +141,14 @@ impl Disk {
         self.disk.torn()
     }
 
-    /// Writes a record in place of all earlier ones. It is durable when this returns.
+    /// Writes a record in place of all earlier ones, whose map differs from that of the last one in these keys at most. It is durable when
+    /// this returns.
     ///
     /// # Errors
     ///
     /// For example, the disk is full. Whether the record is on the disk is unknown then, and further writes fail: the node must stop.
-    pub fn write(&mut self, record: &Record) -> Result<(), DiskError> {
-        self.disk.write(record).map_err(|trouble| DiskError::of(trouble, &self.path, &self.owner))
+    pub fn write(&mut self, record: &Record, written: &WrittenKeys) -> Result<(), DiskError> {
+        self.disk.write(record, written).map_err(|trouble| DiskError::of(trouble, &self.path, &self.owner))
     }
 
     /// Replaces the open file and sets the length from which the file is replaced, for tests.

@@ -373,9 +373,9 @@ impl Running {
         for _ in 0..OWN_AT_ONCE {
             while let Some(output) = self.node.next_output() {
                 match output {
-                    Output::Persist { ticket, record } => {
+                    Output::Persist { ticket, record, written } => {
                         let begun = Instant::now();
-                        self.disk.write(&record)?;
+                        self.disk.write(&record, &written)?;
                         self.written = (self.written.0 + 1, self.written.1 + begun.elapsed());
                         self.node.persisted(ticket);
                     }

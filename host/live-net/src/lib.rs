@@ -68,7 +68,7 @@ pub use budget::Holding;
 pub use disk::{Disk, DiskError, make_folder};
 pub use drive::{Ended, Operations, Place, RunError, run};
 pub use hold::HoldCounts;
-pub use host_live::disk::{Owner, RECORD_MAX, Ways};
+pub use host_live::disk::{ENTRIES_MAX, MAP_MAX, Owner, PROTOCOL_MAX, Ways};
 pub use host_live::node::DiskId;
 pub use log::{Sink, stamp};
 pub use status::{Answers, Asking, Status, status};

@@ -17,7 +17,8 @@ mod running;
 use std::sync::Arc;
 
 use host_model::contract::{
-    Aspect, AspectName, Effects, Fault, Input, LocalEvent, Machine, MachineError, Property, Snapshot, TransferError,
+    Aspect, AspectName, Effects, Fault, Input, LocalEvent, Machine, MachineError, NodeMap, Property, Snapshot,
+    TransferError,
 };
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
@@ -31,7 +32,6 @@ use crate::run::plugin_parts::PluginParts;
 use crate::state::image::Image;
 use crate::state::snapshot::Delta;
 use crate::store::context::explanation;
-use crate::store::node_map::NodeMap;
 
 /// Runs the handlers of one plugin, one local state at a time.
 pub(crate) struct GuestMachine {
@@ -195,6 +195,7 @@ impl Machine for GuestMachine {
         effects.draws = context.draws;
         std::mem::swap(&mut effects.log, &mut context.log);
         std::mem::swap(&mut effects.aside, &mut context.aside);
+        effects.written = context.storage.as_mut().map(NodeMap::take_written).unwrap_or_default();
         let result = result.and_then(|sent| self.deliver(sent, effects));
         if let (Ok(()), Some(bytes)) = (&result, self.plugin.dead_stack) {
             self.live().clear_stack(bytes);
@@ -212,7 +213,7 @@ impl Machine for GuestMachine {
             self.settle(result)?
         };
         if let Some(storage) = &self.live().context().storage {
-            encoding.extend(storage.map.fingerprint());
+            encoding.extend(storage.map().fingerprint());
         }
         Ok(encoding)
     }

@@ -22,8 +22,8 @@ use host_inspect::escape::guarded;
 use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
-    CredentialFile, Credentials, DiskError, Ended, Missing, Operations, Place, RECORD_MAX, RunError, Sink, Steer, Tls,
-    Watch, Watched, Ways, stamp,
+    CredentialFile, Credentials, DiskError, ENTRIES_MAX, Ended, MAP_MAX, Missing, Operations, PROTOCOL_MAX, Place,
+    RunError, Sink, Steer, Tls, Watch, Watched, Ways, stamp,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -67,11 +67,14 @@ fn read(
 fn check_limits(given: &BTreeMap<String, u64>) -> Result<(), Failure> {
     let bounds = [
         ("message", Network::Ordered.message_max() as u64, "the longest message between two nodes"),
-        ("output", RECORD_MAX as u64 - (4 << 10), "the longest record on the disk of a node"),
+        ("output", PROTOCOL_MAX as u64 - (4 << 10), "the longest state in a record on the disk of a node"),
+        ("storage", MAP_MAX as u64, "the longest map in a record on the disk of a node"),
+        ("storage-entries", ENTRIES_MAX as u64, "the longest map in a record on the disk of a node"),
     ];
     for (name, most, what) in bounds {
         if given.get(name).is_some_and(|value| *value > most) {
-            let message = format_args!("the limit `{name}` of a node that runs must be at most {most} bytes: {what}");
+            let unit = if name == "storage-entries" { "" } else { " bytes" };
+            let message = format_args!("the limit `{name}` of a node that runs must be at most {most}{unit}: {what}");
             return Err(Failure::configuration(message));
         }
     }

@@ -1,6 +1,5 @@
 //! Files of nodes: torn, damaged, full, in use.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use host_live::checkpoint::Durable;
 use host_live::disk::records::{beginning, encoded};
-use host_live::disk::{Owner, Ways};
+use host_live::disk::{Owner, RECORD_MAX, Ways};
 use host_live::node::{DiskId, Disks, Record};
+use host_model::contract::WrittenKeys;
 use host_model::toys::Toy;
 
 use super::owner;
@@ -21,7 +21,8 @@ use crate::{Sink, run};
 
 fn record(number: u8) -> Record {
     let numbers = Durable { incarnation: 1, reserved: 1 };
-    Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::new(), disks: Disks::default() }
+    let (peers, disks, map) = Default::default();
+    Record { numbers, protocol: Some(vec![number; 20]), peers, disks, map }
 }
 
 /// A file of the version before with these records: length, hash and body of each.
@@ -133,7 +134,7 @@ fn refused(path: &Path) -> DiskError {
 
 fn written(path: &Path, numbers: std::ops::Range<u8>) -> Vec<u8> {
     let (mut disk, _) = opened(path);
-    numbers.for_each(|number| disk.write(&record(number)).expect("there is room"));
+    numbers.for_each(|number| disk.write(&record(number), &WrittenKeys::default()).expect("there is room"));
     drop(disk);
     std::fs::read(path).expect("it is there")
 }
@@ -148,7 +149,7 @@ fn a_torn_record_is_cut_off_and_the_one_before_counts() {
         std::fs::write(&path, &whole[..end]).expect("writable");
         let (mut disk, last) = opened(&path);
         assert_eq!((last, disk.torn()), (Some(record(1)), end + shorter - whole.len()), "{end}");
-        disk.write(&record(7)).expect("there is room");
+        disk.write(&record(7), &WrittenKeys::default()).expect("there is room");
         drop(disk);
         assert_eq!(opened(&path).1, Some(record(7)));
     }
@@ -263,7 +264,7 @@ fn a_file_by_which_others_do_not_know_the_node_is_refused() {
     let of =
         |rejoins, drawn| Record { disks: Disks { own: DiskId { rejoins, drawn }, ..Disks::default() }, ..record(1) };
     let (known, own) = (of(2, 70), of(0, 90));
-    opened(&path).0.write(&own).expect("there is room");
+    opened(&path).0.write(&own, &WrittenKeys::default()).expect("there is room");
     opened(&path).0.note_known(1, known.disks.own).expect("there is room");
     let mut bytes = Vec::new();
     for _ in 0..3 {
@@ -378,9 +379,9 @@ fn a_full_disk_is_an_error_after_which_nothing_is_written() {
     let (disk, _) = opened(&path);
     let full = OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut disk = disk.with(Some(full), 1 << 20);
-    let error = disk.write(&record(1)).expect_err("there is no room").to_string();
+    let error = disk.write(&record(1), &WrittenKeys::default()).expect_err("there is no room").to_string();
     assert!(error.contains("No space left on device"), "{error}");
-    assert!(matches!(disk.write(&record(2)), Err(DiskError::Broken(_))));
+    assert!(matches!(disk.write(&record(2), &WrittenKeys::default()), Err(DiskError::Broken(_))));
 }
 
 #[test]
@@ -390,7 +391,7 @@ fn two_processes_do_not_share_a_file_and_a_long_file_is_replaced() {
     assert!(matches!(Disk::open(&path, &owner(), Ways::default()), Err(DiskError::InUse(_))));
     let mut disk = disk.with(None, 300);
     for number in 0..50 {
-        disk.write(&record(number)).expect("there is room");
+        disk.write(&record(number), &WrittenKeys::default()).expect("there is room");
         assert!(std::fs::metadata(&path).expect("it is there").len() <= 300, "{number}");
     }
     assert!(
@@ -408,11 +409,11 @@ fn a_record_that_cannot_be_read_back_is_not_written() {
     let (mut disk, _) = opened(&path);
     // In addition to what the protocol keeps, there are two numbers, a flag, a length of four bytes, and an empty list;
     // and two numbers and an empty list of disks.
-    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 11]), ..record(1) };
-    let longest = of(64 << 20);
-    disk.write(&longest).expect("there is room");
+    let of = |bytes: usize| Record { protocol: Some(vec![7; bytes - 12]), ..record(1) };
+    let longest = of(RECORD_MAX);
+    disk.write(&longest, &WrittenKeys::default()).expect("there is room");
     assert!(
-        matches!(disk.write(&of((64 << 20) + 1)), Err(DiskError::TooLong { bytes, .. }) if bytes == (64 << 20) + 1)
+        matches!(disk.write(&of(RECORD_MAX + 1), &WrittenKeys::default()), Err(DiskError::TooLong { bytes, .. }) if bytes == RECORD_MAX + 1)
     );
     drop(disk);
     assert!(opened(&path).1 == Some(longest));

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use host_model::contract::{DurableMap, DurableState, WrittenKeys};
+
 use crate::checkpoint::Durable;
+use crate::disk::changes::{Changes, Hash, ProtocolChange, writes};
 use crate::disk::edits;
 use crate::disk::records::{
-    Content, FILE_MAX, GROWTH, Hash, Owner, RECORD_MAX, Wrong, beginning, encoded, encoded_change, hash_of, length,
-    read,
+    Content, FILE_MAX, GROWTH, Owner, RECORD_MAX, Wrong, beginning, encoded, encoded_change, hash_of, length, read,
 };
 use crate::node::{DiskId, Disks, Record};
 
@@ -213,6 +215,7 @@ impl Known {
             protocol: None,
             peers: BTreeMap::new(),
             disks: Disks::default(),
+            map: DurableMap::default(),
         });
         record.numbers.incarnation = record.numbers.incarnation.max(self.start);
         let rejoins = record.disks.own.max(self.disk).rejoins + 1;
@@ -225,8 +228,8 @@ impl Known {
 #[derive(Debug)]
 struct Base {
     hash: Hash,
-    /// The state of the protocol; none where a record cannot be changed.
-    state: Option<Vec<u8>>,
+    /// The durable state of the protocol; none where there is no record.
+    state: Option<DurableState>,
     /// Bytes that the changes up to it move.
     moved: u64,
 }
@@ -273,7 +276,7 @@ impl<F: Files> Disk<F> {
             check(other, owner, ways.takes_over)?;
         }
         let Content { owner: found, is_current, mut last, hash, moved, end } = content;
-        let state = last.as_ref().and_then(|last| last.protocol.clone());
+        let state = last.as_ref().map(state_of);
         let mut disk = Self {
             files,
             owner: owner.clone(),
@@ -292,7 +295,7 @@ impl<F: Files> Disk<F> {
         if rejoins.is_some() {
             let record = known.rejoined(last);
             // From then on the file has that start.
-            disk.write(&record)?;
+            disk.write(&record, &WrittenKeys::default())?;
             last = Some(record);
         }
         disk.say(THERE)?;
@@ -346,8 +349,8 @@ impl<F: Files> Disk<F> {
         Self { changes_always: true, ..self }
     }
 
-    /// Writes a record in place of the one before: the record itself, or how it differs from that. When this returns, the record survives
-    /// a crash.
+    /// Writes a record in place of the one before, whose map differs from that in these keys at most: the record itself, or how it differs.
+    /// When this returns, the record survives a crash.
     ///
     /// A file is replaced by one with the record alone where it would be longer than 1 MiB and than four such records, or
     /// take long to read. So whole records are at most a third of what changes are.
@@ -356,7 +359,7 @@ impl<F: Files> Disk<F> {
     ///
     /// The record cannot be written, e.g. because the disk is full. It may then be in the file or not, and further writes fail: the node
     /// must stop.
-    pub fn write(&mut self, record: &Record) -> Result<(), Trouble<F::Error>> {
+    pub fn write(&mut self, record: &Record, written: &WrittenKeys) -> Result<(), Trouble<F::Error>> {
         if self.is_broken {
             return Err(Trouble::Broken);
         }
@@ -364,19 +367,19 @@ impl<F: Files> Disk<F> {
         if length > RECORD_MAX {
             return Err(Trouble::TooLong(length));
         }
-        let result = self.try_write(record, length);
+        let result = self.try_write(record, written, length);
         self.is_broken = result.is_err();
         Ok(result?)
     }
 
-    fn try_write(&mut self, record: &Record, length: usize) -> Result<(), F::Error> {
-        let Some((edits, bytes)) = self.change(record, length) else {
+    fn try_write(&mut self, record: &Record, written: &WrittenKeys, length: usize) -> Result<(), F::Error> {
+        let Some((protocol, bytes)) = self.change(record, written, length) else {
             let bytes = encoded(record);
             if self.is_too_long(bytes.len(), length) {
                 return self.replace(Some(record));
             }
             self.append(&bytes)?;
-            self.base = Base { hash: hash_of(&bytes), state: record.protocol.clone(), moved: 0 };
+            self.base = Base { hash: hash_of(&bytes), state: Some(state_of(record)), moved: 0 };
             return Ok(());
         };
         if self.is_too_long(bytes.len(), length) || self.base.moved > MOVED_MAX {
@@ -384,17 +387,30 @@ impl<F: Files> Disk<F> {
         }
         self.append(&bytes)?;
         self.base.hash = hash_of(&bytes);
-        let moved = self.base.state.as_mut().and_then(|state| edits::apply(state, &edits));
-        self.base.moved += moved.expect("the edits are those of this state");
-        debug_assert_eq!(self.base.state, record.protocol, "the edits lead there");
+        let state = self.base.state.get_or_insert_default();
+        state.map = record.map.clone();
+        self.base.moved += protocol.apply(&mut state.persisted).expect("the edits are those of this state");
+        debug_assert_eq!(state.persisted, record.protocol, "the edits lead there");
         Ok(())
     }
 
-    /// A record as a change of the last one; none where it is written as a whole.
-    fn change(&self, record: &Record, length: usize) -> Option<(Vec<edits::Edit>, Vec<u8>)> {
-        let edits = edits::between(self.base.state.as_deref()?, record.protocol.as_deref()?)?;
-        let bytes = encoded_change(record, self.base.hash, &edits);
-        (self.changes_always || bytes.len() < length).then_some((edits, bytes))
+    /// A record as a change of the last one, by which the state of the protocol changes so; none where it is written as a whole.
+    fn change(&self, record: &Record, written: &WrittenKeys, length: usize) -> Option<(ProtocolChange, Vec<u8>)> {
+        let DurableState { persisted, map } = self.base.state.as_ref()?;
+        let edits = persisted.as_deref().zip(record.protocol.as_deref()).map(|(old, new)| edits::between(old, new));
+        let protocol = match edits.flatten() {
+            Some(edits) => ProtocolChange::Edited(edits),
+            // Without a map, a whole record is shorter.
+            None if record.map.is_empty() => return None,
+            None => ProtocolChange::Replaced(record.protocol.clone()),
+        };
+        let (writes, mut map) = (writes(&record.map, written), map.clone());
+        writes.apply(&mut map);
+        // Otherwise the file would not have what the node has.
+        let leads_there = map == record.map;
+        debug_assert!(leads_there, "the map differs in other keys than {written:?}");
+        let bytes = encoded_change(record, self.base.hash, &Changes { protocol: &protocol, writes: &writes });
+        (leads_there && (self.changes_always || bytes.len() < length)).then_some((protocol, bytes))
     }
 
     /// Whether the file is replaced instead of growing by these bytes; `length` is that of the record as a whole.
@@ -417,9 +433,14 @@ impl<F: Files> Disk<F> {
         self.files.rename_next()?;
         self.bytes = bytes.len() as u64;
         let hash = record.map_or(Hash::default(), |_| hash_of(&whole));
-        self.base = Base { hash, state: record.and_then(|record| record.protocol.clone()), moved: 0 };
+        self.base = Base { hash, state: record.map(state_of), moved: 0 };
         Ok(())
     }
+}
+
+/// The durable state of the protocol in a record.
+fn state_of(record: &Record) -> DurableState {
+    DurableState { persisted: record.protocol.clone(), map: record.map.clone() }
 }
 
 /// Checks that a node may use a file of this owner.

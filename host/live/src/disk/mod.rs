@@ -10,17 +10,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `changes` | records that are changes of the record before |
 //! | `edits` | the difference of a durable state from the one before |
 //! | `log` | the file of a node: opening, writing, replacing it |
 //! | `records` | the format of the file |
 //! | `tests` | files with changes, on a disk that counts the bytes written |
 
+mod changes;
 mod edits;
 mod log;
 pub mod records;
 
 pub use log::{Disk, Files, Trouble, Ways};
-pub use records::{FILE_LONGEST, Owner, RECORD_MAX};
+pub use records::{ENTRIES_MAX, FILE_LONGEST, MAP_MAX, Owner, PROTOCOL_MAX, RECORD_MAX};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! The format of a node's file: its owner, then records. The last one is valid.
 //!
-//! A record is whole, or a *change*: the state of the protocol is then given by edits of that in the record before, which a change names
-//! by its hash, so that no change counts behind another record than its own.
+//! A record is whole, or a *change*: the state of the protocol is then given by edits of that in the record before, and its durable map by
+//! the entries that differ. A change names the record before by its hash, so that it counts behind no other one.
 //!
 //! Each record has a head (its length, a check of that, and a hash of the content) and ends with a mark that is not zero and says which
 //! of the two it is. A record is
@@ -10,16 +10,23 @@
 
 use std::collections::BTreeMap;
 
+use host_model::contract::DurableMap;
 use host_model::scenario::Network;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::Durable;
-use crate::disk::edits::{self, Edit};
+use crate::disk::changes::{self, Change, Changes, Hash};
 use crate::node::{Disks, Identity, Record};
 
-/// The length of the longest record, in bytes.
-pub const RECORD_MAX: usize = 64 << 20;
+/// The most bytes of a protocol's state in a record, with the host's own data, without its map.
+pub const PROTOCOL_MAX: usize = 64 << 20;
+/// The most bytes of the keys and values of a map in a record, and the most entries.
+pub const MAP_MAX: usize = 64 << 20;
+/// See [`MAP_MAX`].
+pub const ENTRIES_MAX: usize = 1 << 20;
+/// The length of the longest record, in bytes: each entry has two lengths of four bytes.
+pub const RECORD_MAX: usize = PROTOCOL_MAX + MAP_MAX + 8 * ENTRIES_MAX;
 /// The length from which a file is replaced, in bytes, and from how many times the length of its record.
 pub(super) const FILE_MAX: u64 = 1 << 20;
 pub(super) const GROWTH: u64 = 4;
@@ -28,14 +35,16 @@ pub const FILE_LONGEST: u64 = GROWTH * (RECORD_MAX as u64 + FILE_MAX);
 /// The length of a record's head: the length of the content, a check of that, and a hash of the content.
 const HEAD: usize = 4 + 4 + HASH;
 /// The length of the hash in it.
-const HASH: usize = 8;
+const HASH: usize = size_of::<Hash>();
 /// The mark at the end of the owner and of a whole record.
 const END: [u8; 8] = *b"\xffHLEND\n\xff";
 /// The mark at the end of a change.
 const END_OF_CHANGE: [u8; 8] = *b"\xffHLDIF\n\xff";
 /// The first bytes of a file.
-const MAGIC: [u8; 8] = *b"HLDISK\0\x03";
-/// The first bytes of a file of the version before: it has no changes.
+const MAGIC: [u8; 8] = *b"HLDISK\0\x04";
+/// The first bytes of a file of the version before: its changes have no map.
+const MAGIC_3: [u8; 8] = *b"HLDISK\0\x03";
+/// The first bytes of a file of the second version: it has no changes.
 const MAGIC_2: [u8; 8] = *b"HLDISK\0\x02";
 /// The first bytes of a file of the first version. Its records have a length and a hash, and it names no owner.
 const MAGIC_1: [u8; 8] = *b"HLDISK\0\x01";
@@ -86,7 +95,8 @@ struct Alone {
 
 impl From<Alone> for Record {
     fn from(Alone { numbers, protocol }: Alone) -> Self {
-        Self { numbers, protocol, peers: BTreeMap::new(), disks: Disks::default() }
+        let (peers, disks, map) = Default::default();
+        Self { numbers, protocol, peers, disks, map }
     }
 }
 
@@ -100,7 +110,22 @@ struct Unnamed {
 
 impl From<Unnamed> for Record {
     fn from(Unnamed { numbers, protocol, peers }: Unnamed) -> Self {
-        Self { numbers, protocol, peers, disks: Disks::default() }
+        Self { numbers, protocol, peers, disks: Disks::default(), map: DurableMap::default() }
+    }
+}
+
+/// A record as written before protocols had maps.
+#[derive(Deserialize)]
+struct Mapless {
+    numbers: Durable,
+    protocol: Option<Vec<u8>>,
+    peers: BTreeMap<u32, u64>,
+    disks: Disks,
+}
+
+impl From<Mapless> for Record {
+    fn from(Mapless { numbers, protocol, peers, disks }: Mapless) -> Self {
+        Self { numbers, protocol, peers, disks, map: DurableMap::default() }
     }
 }
 
@@ -111,7 +136,8 @@ fn decoded<T: DeserializeOwned + From<Before>, Before: DeserializeOwned>(body: &
 
 /// Decodes a record of this version or a former one.
 fn record(body: &[u8]) -> Option<Record> {
-    decoded::<Record, Unnamed>(body).or_else(|| decoded::<Record, Alone>(body))
+    let unnamed = || decoded::<Record, Unnamed>(body).or_else(|| decoded::<Record, Alone>(body));
+    decoded::<Record, Mapless>(body).or_else(unnamed)
 }
 
 impl Owner {
@@ -140,20 +166,6 @@ pub struct Content {
     pub end: usize,
 }
 
-/// The hash of a record.
-pub(super) type Hash = [u8; HASH];
-
-/// A record whose state differs from that of the record before by edits.
-#[derive(Serialize, Deserialize)]
-struct Change<E> {
-    /// The hash of the record before.
-    behind: Hash,
-    numbers: Durable,
-    edits: E,
-    peers: BTreeMap<u32, u64>,
-    disks: Disks,
-}
-
 /// The reason why the bytes are not a file of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrong {
@@ -173,11 +185,9 @@ pub fn encoded(record: &Record) -> Vec<u8> {
     framed(&bytes_of(record), END)
 }
 
-/// Encodes a record as a change of the one with this hash, by edits of its state.
-pub(super) fn encoded_change(record: &Record, behind: Hash, edits: &[Edit]) -> Vec<u8> {
-    let Record { numbers, peers, disks, .. } = record;
-    let change = Change { behind, numbers: *numbers, edits, peers: peers.clone(), disks: disks.clone() };
-    framed(&bytes_of(&change), END_OF_CHANGE)
+/// Encodes a record as a change of the one with this hash.
+pub(super) fn encoded_change(record: &Record, behind: Hash, changes: &Changes<'_>) -> Vec<u8> {
+    framed(&bytes_of(&Change::new(record, behind, changes)), END_OF_CHANGE)
 }
 
 fn bytes_of(value: &impl Serialize) -> Vec<u8> {
@@ -186,10 +196,10 @@ fn bytes_of(value: &impl Serialize) -> Vec<u8> {
 
 /// The length of the content of a whole record.
 pub(super) fn length(record: &Record) -> usize {
-    let Record { numbers, protocol, peers, disks } = record;
+    let Record { numbers, protocol, peers, disks, map } = record;
     let rest = bytes_of(&(numbers, peers, disks)).len();
-    let state = protocol.as_ref().map_or(0, |state| bytes_of(&state.len()).len() + state.len());
-    rest + 1 + state
+    let with_length = |bytes: usize| bytes_of(&bytes).len() + bytes;
+    rest + 1 + protocol.as_ref().map_or(0, |state| with_length(state.len())) + with_length(map.bytes_len())
 }
 
 /// The hash in the head of an encoded record.
@@ -215,7 +225,8 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
     if bytes.starts_with(&MAGIC_1) {
         return read_1(bytes);
     }
-    let is_current = !bytes.starts_with(&MAGIC_2);
+    let (is_second, is_third) = (bytes.starts_with(&MAGIC_2), bytes.starts_with(&MAGIC_3));
+    let is_current = !is_second && !is_third;
     if is_current && !bytes.starts_with(&MAGIC) {
         // An empty file, or one whose first bytes were never written.
         let is_cut = MAGIC.starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
@@ -233,8 +244,8 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
                 (last, moved) = (Some(record(body).ok_or(damaged)?), 0);
                 length
             }
-            Next::Change(body, length) if is_current => {
-                let changed = last.as_mut().and_then(|last| change(last, hash, body));
+            Next::Change(body, length) if !is_second => {
+                let changed = last.as_mut().and_then(|last| changes::execute(last, hash, body, is_third));
                 moved += changed.ok_or(damaged)?;
                 length
             }
@@ -244,15 +255,6 @@ pub fn read(bytes: &[u8]) -> Result<Content, Wrong> {
         hash = hash_of(&bytes[end..]);
         end += length;
     }
-}
-
-/// Executes a change of the record with this hash. Returns the bytes that were moved; none if it is not a change of that.
-fn change(last: &mut Record, hash: Hash, body: &[u8]) -> Option<u64> {
-    let Change { behind, numbers, edits, peers, disks } = postcard::from_bytes::<Change<Vec<Edit>>>(body).ok()?;
-    let state = last.protocol.as_mut().filter(|_| behind == hash)?;
-    let moved = edits::apply(state, &edits)?;
-    (last.numbers, last.peers, last.disks) = (numbers, peers, disks);
-    Some(moved)
 }
 
 /// The content at an offset of a file.
@@ -306,7 +308,11 @@ fn read_1(bytes: &[u8]) -> Result<Content, Wrong> {
 
 #[cfg(test)]
 mod tests {
+    use host_model::contract::WrittenKeys;
+
     use super::*;
+    use crate::disk::changes::{ProtocolChange, writes};
+    use crate::disk::edits::Edit;
     use crate::node::DiskId;
 
     /// A file of the first version with these records.
@@ -324,15 +330,39 @@ mod tests {
         let numbers = Durable { incarnation: 1, reserved: 1 };
         let id = |rejoins, drawn| DiskId { rejoins, drawn };
         let disks = Disks { own: id(0, u64::MAX), peers: BTreeMap::from([(1, id(1, 7)), (2, id(0, 300))]) };
-        Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]), disks }
+        let map = [(&b"a"[..], &[number, 1][..]), (b"b", &[]), (&[b'c', number], b"7")].into_iter().collect();
+        Record { numbers, protocol: Some(vec![number; 20]), peers: BTreeMap::from([(1, 300), (2, 1)]), disks, map }
+    }
+
+    fn without_map(record: Record) -> Record {
+        Record { map: DurableMap::default(), ..record }
     }
 
     /// A record after another one, and that as a change of it.
     fn change(before: &Record, number: u8) -> (Record, Vec<u8>) {
         let after = Record { numbers: Durable { incarnation: 1, reserved: number.into() }, ..record(number) };
-        let edits = [Edit::replacing(20, vec![number; 20])];
-        let bytes = encoded_change(&after, hash_of(&encoded(before)), &edits);
+        let protocol = ProtocolChange::Edited(vec![Edit::replacing(20, vec![number; 20])]);
+        let mut keys = WrittenKeys::default();
+        before.map.iter().chain(after.map.iter()).for_each(|(key, _)| keys.add(key));
+        let writes = writes(&after.map, &keys);
+        let bytes =
+            encoded_change(&after, hash_of(&encoded(before)), &Changes { protocol: &protocol, writes: &writes });
         (after, bytes)
+    }
+
+    /// The same as a change of the third version, without the map.
+    fn change_3(before: &[u8], number: u8) -> (Record, Vec<u8>) {
+        let after = without_map(record(number));
+        let edits = vec![Edit::replacing(20, vec![number; 20])];
+        let parts = (hash_of(before), after.numbers, edits, &after.peers, &after.disks);
+        let bytes = framed(&bytes_of(&parts), END_OF_CHANGE);
+        (after, bytes)
+    }
+
+    /// A whole record of the third version.
+    fn whole_3(number: u8) -> Vec<u8> {
+        let Record { numbers, protocol, peers, disks, .. } = record(number);
+        framed(&bytes_of(&(numbers, protocol, peers, disks)), END)
     }
 
     fn owner() -> Owner {
@@ -375,6 +405,24 @@ mod tests {
         assert_eq!(read(&former(&[&first, &change])), Err(Wrong::Damaged(start.len() + first.len())));
     }
 
+    /// A file of the version before, with changes, is read; and a change of either version counts in a file of that version alone.
+    #[test]
+    fn a_file_of_the_version_before_is_read() {
+        let start = beginning(&owner());
+        let of = |magic: [u8; 8], records: &[&[u8]]| [&magic[..], &start[MAGIC.len()..], &records.concat()].concat();
+        let first = whole_3(1);
+        let (after, change_3) = change_3(&first, 2);
+        let content = read(&of(MAGIC_3, &[&first, &change_3])).expect("it is one");
+        assert_eq!((content.owner, content.last, content.is_current), (Some(owner()), Some(after), false));
+        let damaged = Err(Wrong::Damaged(start.len() + first.len()));
+        assert_eq!(read(&of(MAGIC, &[&first, &change_3])), damaged);
+        for place in 0..change_3.len() * 8 {
+            let mut changed = of(MAGIC_3, &[&first, &change_3]);
+            changed[start.len() + first.len() + place / 8] ^= 1 << (place % 8);
+            assert_eq!(read(&changed), damaged, "{place}");
+        }
+    }
+
     /// A file cut anywhere in the last record, with and without zeros after the cut, has a torn record. A file cut within its owner is
     /// damaged, since no file is written so.
     #[test]
@@ -409,7 +457,8 @@ mod tests {
         let whole = [MAGIC.to_vec(), framed(&bytes_of(&nameless), END), framed(&bytes_of(&alone), END)];
         let content = read(&whole.concat()).expect("it is one");
         assert_eq!(content.owner, Some(Owner { name: String::new(), ..owner() }));
-        let before = Record { numbers: alone.0, protocol: alone.1, peers: BTreeMap::new(), disks: Disks::default() };
+        let (peers, disks, map) = Default::default();
+        let before = Record { numbers: alone.0, protocol: alone.1, peers, disks, map };
         assert_eq!(content.last, Some(before.clone()));
         for peers in
             [BTreeMap::new(), BTreeMap::from([(0_u32, 1_u64)]), BTreeMap::from([(1, 300), (2, 1), (7, u64::MAX)])]

@@ -56,7 +56,7 @@ impl<G: Gate> Node<'_, G> {
         &mut self,
         input: Input<'_>,
         next: Option<Moment>,
-        Effects { sent, choices, aside, log, .. }: Effects,
+        Effects { sent, choices, aside, log, written, .. }: Effects,
         draws: Vec<(LocalEvent, Time)>,
     ) {
         let is_new = next.as_ref().is_some_and(|next| next.durable != self.moment.durable);
@@ -64,6 +64,7 @@ impl<G: Gate> Node<'_, G> {
             self.moment = next;
         }
         if is_new {
+            self.outbox.wrote(written);
             self.persist();
         }
         if let Input::Message { src, .. } = input {

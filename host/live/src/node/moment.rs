@@ -1,7 +1,7 @@
 //! The state of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot};
+use host_model::contract::{DurableState, Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot};
 
 use crate::node::judge::Reading;
 
@@ -9,7 +9,7 @@ use crate::node::judge::Reading;
 pub(super) struct Moment {
     pub(super) snapshot: Snapshot,
     pub(super) state: Fingerprint,
-    pub(super) durable: Option<Vec<u8>>,
+    pub(super) durable: Option<DurableState>,
     pub(super) local_events: Vec<LocalEvent>,
     /// The views of it, if the gate has read them.
     pub(super) reading: Option<Reading>,
@@ -32,7 +32,7 @@ impl Moment {
     }
 
     fn new(machine: &mut dyn Machine, state: Fingerprint) -> Result<Self, Fault> {
-        let (snapshot, durable, local_events) = (machine.capture(), machine.persist()?, machine.local_events()?);
+        let (snapshot, durable, local_events) = (machine.capture(), machine.durable_state()?, machine.local_events()?);
         Ok(Self { snapshot, state, durable, local_events, reading: None })
     }
 }

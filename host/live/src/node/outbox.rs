@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use host_model::contract::{NodeId, Response};
+use host_model::contract::{DurableMap, DurableState, NodeId, Response, WrittenKeys};
 use serde::{Deserialize, Serialize};
 
 use crate::checkpoint::{Durable, Outcome};
@@ -16,12 +16,38 @@ use crate::node::settings::Settings;
 pub struct Record {
     /// The number of the start, and the numbers of its checkpoints.
     pub numbers: Durable,
-    /// The durable state of the protocol.
+    /// The durable state of the protocol, without its map.
     pub protocol: Option<Vec<u8>>,
     /// The latest start of each other node that is known to this one.
     pub peers: BTreeMap<NodeId, u64>,
     /// The disks by which nodes recognise each other.
     pub disks: Disks,
+    /// The durable map of the protocol.
+    #[serde(with = "map_bytes")]
+    pub map: DurableMap,
+}
+
+impl Record {
+    /// The durable state of the protocol with its map, for `init`; none if there is nothing.
+    pub fn durable(&self) -> Option<DurableState> {
+        DurableState::of(self.protocol.clone(), self.map.clone())
+    }
+}
+
+/// A durable map as bytes.
+mod map_bytes {
+    use host_model::contract::DurableMap;
+    use serde::de::Error;
+    use serde::{Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(map: &DurableMap, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_bytes::serialize(&map.to_bytes(), serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<DurableMap, D::Error> {
+        let bytes: Vec<u8> = serde_bytes::deserialize(deserializer)?;
+        DurableMap::from_bytes(&bytes).ok_or_else(|| D::Error::custom("these are the bytes of no map"))
+    }
 }
 
 /// A request of a node to its driver, which executes outputs in their order.
@@ -35,6 +61,8 @@ pub enum Output {
         ticket: u64,
         /// The record.
         record: Record,
+        /// The keys in which its map can differ from that of the record before.
+        written: WrittenKeys,
     },
     /// A frame to a node, this one included. On links with an order, frames to a node come in their order or not at all.
     Send {
@@ -77,14 +105,23 @@ pub(super) struct Outbox {
     /// The ticket that the disk has yet to acknowledge.
     waiting: Option<u64>,
     tickets: u64,
+    /// The keys of the map written since the last request of a record.
+    written: WrittenKeys,
     /// The size of all outputs, in bytes.
     bytes: usize,
 }
 
+/// Bytes of a written key in addition to its own: its place in a tree, and its value by a link.
+const KEY_BYTES: usize = 64;
+
 /// The size of an output, in bytes.
 fn held(output: &Output) -> usize {
     match output {
-        Output::Persist { record, .. } => record.protocol.as_ref().map_or(0, Vec::len) + 48 * record.peers.len(),
+        // The values of the map are those of the node.
+        Output::Persist { record, written, .. } => {
+            let keys = written.bytes() + KEY_BYTES * written.len();
+            record.protocol.as_ref().map_or(0, Vec::len) + 48 * record.peers.len() + keys
+        }
         Output::Send { frame, .. } => frame.len(),
         Output::Answer { response, .. } => response.body.len(),
         // Snapshots do not count: a node collects one at a time.
@@ -105,18 +142,25 @@ impl Outbox {
         self.queue.push_back(output);
     }
 
+    /// A handler has written these keys of the map, as the next requested record shows.
+    pub(super) fn wrote(&mut self, keys: WrittenKeys) {
+        self.written.extend(keys);
+    }
+
     /// Requests a record. It takes the place of one that was not written yet: the outputs between them leave later, as on a slow network,
     /// and of a long record only one waits.
     pub(super) fn persist(&mut self, record: Record) {
         self.tickets += 1;
-        let output = Output::Persist { ticket: self.tickets, record };
-        match self.queue.iter_mut().find(|output| matches!(output, Output::Persist { .. })) {
-            Some(waiting) => {
-                self.bytes = self.bytes - held(waiting) + held(&output);
-                *waiting = output;
-            }
-            None => self.add(output),
+        let written = std::mem::take(&mut self.written);
+        let Some(waiting) = self.queue.iter_mut().find(|output| matches!(output, Output::Persist { .. })) else {
+            return self.add(Output::Persist { ticket: self.tickets, record, written });
+        };
+        let before = held(waiting);
+        if let Output::Persist { ticket, record: former, written: keys } = waiting {
+            (*ticket, *former) = (self.tickets, record);
+            keys.extend(written);
         }
+        self.bytes = self.bytes - before + held(waiting);
     }
 
     /// The number of records requested so far.
@@ -158,6 +202,7 @@ mod tests {
             protocol: Some(vec![number]),
             peers: BTreeMap::new(),
             disks: Disks::default(),
+            map: DurableMap::default(),
         }
     }
 
@@ -171,7 +216,10 @@ mod tests {
         outbox.persist(record(2));
         outbox.add(send(2));
         assert_eq!(outbox.next(), Some(send(0)));
-        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 2, record: record(2) }));
+        assert_eq!(
+            outbox.next(),
+            Some(Output::Persist { ticket: 2, record: record(2), written: WrittenKeys::default() })
+        );
         // While that one is written, another handler runs.
         outbox.persist(record(3));
         assert_eq!(outbox.next(), None);
@@ -179,7 +227,35 @@ mod tests {
         assert_eq!(outbox.next(), None, "another one was written");
         outbox.persisted(2);
         assert_eq!([outbox.next(), outbox.next()], [Some(send(1)), Some(send(2))]);
-        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 3, record: record(3) }));
+        assert_eq!(
+            outbox.next(),
+            Some(Output::Persist { ticket: 3, record: record(3), written: WrittenKeys::default() })
+        );
         assert_eq!((outbox.next(), outbox.queue.len(), outbox.bytes), (None, 0, 0));
+    }
+
+    /// A record has the keys of all handlers since the one before, also of those whose own record was not written.
+    #[test]
+    fn a_record_has_the_keys_written_since_the_one_before() {
+        let keys = |names: &[&[u8]]| {
+            let mut keys = WrittenKeys::default();
+            names.iter().for_each(|key| keys.add(key));
+            keys
+        };
+        let mut outbox = Outbox::default();
+        for (number, names) in [(1, [&b"a"[..], b"bb"]), (2, [b"bb", b"ccc"])] {
+            outbox.wrote(keys(&names));
+            outbox.persist(record(number));
+        }
+        assert_eq!(outbox.bytes, held(outbox.queue.front().expect("it waits")));
+        let written = keys(&[b"a", b"bb", b"ccc"]);
+        assert_eq!((written.len(), written.bytes()), (3, 6));
+        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 2, record: record(2), written }));
+        // While that one is written, another handler runs.
+        outbox.wrote(keys(&[b"d"]));
+        outbox.persist(record(3));
+        outbox.persisted(2);
+        assert_eq!(outbox.next(), Some(Output::Persist { ticket: 3, record: record(3), written: keys(&[b"d"]) }));
+        assert_eq!(outbox.bytes, 0);
     }
 }

@@ -114,7 +114,7 @@ impl<'m, G: Gate> Node<'m, G> {
     ) -> Result<Self, Failure> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
-        let parts = |it: Record| (Some(it.numbers), it.protocol.map(DurableState::persisted), it.peers, it.disks);
+        let parts = |it: Record| (Some(it.numbers), it.durable(), it.peers, it.disks);
         let (numbers, durable, starts, disks) = record.map(parts).unwrap_or_default();
         let disks = Disks::drawn_by(disks, identity.session);
         let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
@@ -165,6 +165,7 @@ impl<'m, G: Gate> Node<'m, G> {
             is_failed: false,
         };
         // Nothing leaves before this start, and the durable state after `init`, are on the disk.
+        started.outbox.wrote(effects.written);
         started.forward(outputs);
         started.note(input, &effects.choices, &effects.sent);
         started.release(effects.sent);
@@ -391,8 +392,9 @@ impl<'m, G: Gate> Node<'m, G> {
 
     /// Requests a record of the present state.
     pub(super) fn persist(&mut self) {
-        let (numbers, protocol, peers) = (self.numbers, self.moment.durable.clone(), self.starts.clone());
-        self.outbox.persist(Record { numbers, protocol, peers, disks: self.disks.clone() });
+        let DurableState { persisted, map } = self.moment.durable.clone().unwrap_or_default();
+        let (numbers, peers, disks) = (self.numbers, self.starts.clone(), self.disks.clone());
+        self.outbox.persist(Record { numbers, protocol: persisted, peers, disks, map });
     }
 
     /// Refuses frames of a second process with the identity of a node, and frames that were overtaken.

@@ -29,10 +29,10 @@ impl<G: Gate> World<'_, G> {
         let is_full = !self.is_calm && self.chance.is_in(Purpose::Writes, self.plan.full);
         let room = is_full.then(|| self.chance.below(Purpose::Writes, 200) as usize);
         let Some(running) = self.running(me) else { return Ok(()) };
-        let Some(Writing { ticket, record }) = running.writing.take() else { return Ok(()) };
+        let Some(Writing { ticket, record, written }) = running.writing.take() else { return Ok(()) };
         let result = running.disk.as_mut().map_or(Ok(()), |disk| {
             disk.files_mut().set_room(room);
-            disk.write(&record)?;
+            disk.write(&record, &written)?;
             disk.files_mut().set_room(None);
             Ok(())
         });
@@ -45,7 +45,7 @@ impl<G: Gate> World<'_, G> {
             }
             Err(Trouble::Files(FileError::Full)) => {
                 self.count("full");
-                self.end(me, Some(Writing { ticket, record }))
+                self.end(me, Some(Writing { ticket, record, written }))
             }
             Err(trouble) => Err(format!("node {me} cannot write: {trouble:?}")),
         }
@@ -61,10 +61,10 @@ impl<G: Gate> World<'_, G> {
         let operations = self.chance.below(Purpose::Crashes, OPERATIONS_MAX) as u32;
         let Some(running) = self.running(me) else { return Ok(()) };
         let writing = running.writing.take();
-        if let (Some(Writing { record, .. }), Some(disk)) = (&writing, &mut running.disk) {
+        if let (Some(Writing { record, written, .. }), Some(disk)) = (&writing, &mut running.disk) {
             disk.files_mut().crash_after(operations);
             // The disk shows at the next start whether the write was completed.
-            let _ = disk.write(record);
+            let _ = disk.write(record, written);
         }
         self.count("kill");
         self.end(me, writing)
@@ -124,7 +124,7 @@ impl<G: Gate> World<'_, G> {
         let last =
             last_record(&mut place.files).map_err(|why| format!("after a crash, the file of node {me} is {why}"))?;
         place.pending = None;
-        if let Some(Writing { ticket, record }) = writing {
+        if let Some(Writing { ticket, record, .. }) = writing {
             if last.as_ref() == Some(&record) {
                 on_disk = ticket;
             }

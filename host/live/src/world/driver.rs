@@ -437,11 +437,11 @@ impl<'w, G: Gate> World<'w, G> {
 
     fn execute(&mut self, me: NodeId, output: Output) -> Result<(), String> {
         match output {
-            Output::Persist { ticket, record } => {
+            Output::Persist { ticket, record, written } => {
                 let time = self.chance.within(Purpose::Writes, self.plan.writing);
                 let is_at_once = self.plan.writing.to.is_zero();
                 if let Some(running) = self.running(me) {
-                    running.writing = Some(Writing { ticket, record });
+                    running.writing = Some(Writing { ticket, record, written });
                 }
                 if is_at_once {
                     return self.write(me);

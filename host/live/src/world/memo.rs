@@ -473,6 +473,7 @@ impl Machine for Memo<'_, '_> {
             AspectName::Transfer => Some(Aspect::Transfer(self)),
             AspectName::Judging => Some(Aspect::Judging(self)),
             AspectName::Logging => Some(Aspect::Logging(self)),
+            AspectName::Storage => Some(Aspect::Storage(self)),
             _ => None,
         }
     }

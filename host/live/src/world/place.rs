@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use host_model::contract::NodeId;
+use host_model::contract::{NodeId, WrittenKeys};
 
 use crate::disk::Disk;
 use crate::node::{Node, Record};
@@ -18,6 +18,7 @@ use crate::world::recorder::Recorder;
 pub(super) struct Writing {
     pub(super) ticket: u64,
     pub(super) record: Record,
+    pub(super) written: WrittenKeys,
 }
 
 /// A node that runs.

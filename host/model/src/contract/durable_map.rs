@@ -97,12 +97,17 @@ impl DurableMap {
 
     /// The entries as bytes: each key and each value behind its length, in the order of the keys. Lengths have 4 bytes, little-endian.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.content_bytes as usize + 8 * self.len());
+        let mut bytes = Vec::with_capacity(self.bytes_len());
         for part in self.iter().flat_map(|(key, value)| [key, value]) {
             bytes.extend((part.len() as u32).to_le_bytes());
             bytes.extend(part);
         }
         bytes
+    }
+
+    /// The number of these bytes.
+    pub fn bytes_len(&self) -> usize {
+        self.content_bytes as usize + 8 * self.len()
     }
 
     /// The map with these bytes; none if they are not the bytes of a map.

@@ -7,6 +7,8 @@
 //! | `answers` | the queries for the aspects of a machine, and the neutral answers without them |
 //! | `exchange` | what a machine takes and returns: inputs, effects, properties, snapshots |
 //! | `durable_map` | the entries that handlers write and that survive a reset |
+//! | `written_keys` | the keys of it that handlers have written |
+//! | `node_map` | the durable map of the node that a machine stands for |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
 //! | `hex` | bytes as digits, in documents and for people |
@@ -35,12 +37,14 @@ pub mod hex;
 mod live;
 mod machine;
 mod muffled;
+mod node_map;
 mod outside;
 mod property;
 mod selection;
 mod stop;
 mod stoppable;
 mod wrapper;
+mod written_keys;
 
 pub use aspects::{Aspect, AspectName};
 pub use draws::Draws;
@@ -55,9 +59,11 @@ pub use fault::{Fault, FaultKind};
 pub use live::{Aside, Request, Response, Span};
 pub use machine::{Machine, MachineFactory};
 pub use muffled::{Ignores, Muffled};
+pub use node_map::NodeMap;
 pub use outside::{Observed, Outside, OutsideVerdict};
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use selection::Selected;
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;
 pub(crate) use wrapper::{Wrap, Wrapped};
+pub use written_keys::WrittenKeys;

@@ -97,18 +97,20 @@ impl Machine for ToyMachine {
         let Some(next) = next else {
             // It writes before it traps; nothing of this is ever seen.
             self.write(self.state.wrapping_add(1));
+            effects.written = self.stored.0.take_written();
             return Err(Fault::new(FaultKind::Trap, trap_words(self.state)));
         };
         self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
         self.write(self.state);
+        effects.written = self.stored.0.take_written();
         Ok(())
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         Ok(match self.toy.medium {
             Medium::Persisted => vec![self.state],
-            Medium::Map => [&[self.state], &self.stored.map.fingerprint()[..]].concat(),
-            Medium::WholeMap => self.stored.map.fingerprint().to_vec(),
+            Medium::Map => [&[self.state], &self.stored.0.map().fingerprint()[..]].concat(),
+            Medium::WholeMap => self.stored.0.map().fingerprint().to_vec(),
         })
     }
 
@@ -132,7 +134,7 @@ impl Machine for ToyMachine {
         let snapshot = Snapshot::new(&[u64::from(self.node), u64::from(self.state)]);
         match self.toy.medium {
             Medium::Persisted => snapshot,
-            Medium::Map | Medium::WholeMap => self.stored.kept(snapshot),
+            Medium::Map | Medium::WholeMap => self.stored.0.in_snapshot(snapshot),
         }
     }
 
@@ -174,7 +176,7 @@ impl Durable for ToyMachine {
 
 impl Storage for ToyMachine {
     fn map(&mut self) -> DurableMap {
-        self.stored.map.clone()
+        self.stored.0.map().clone()
     }
 }
 
@@ -251,7 +253,11 @@ impl Transfer for ToyMachine {
             [of, state, map @ ..] if NodeId::from(*of) == node && self.toy.medium.has(map) => {
                 let snapshot = Snapshot::new(&[u64::from(node), u64::from(*state)]);
                 let map = DurableMap::from_bytes(map).unwrap_or_default();
-                Ok(if self.toy.medium == Medium::Persisted { snapshot } else { Stored::at(Some(&map)).kept(snapshot) })
+                Ok(if self.toy.medium == Medium::Persisted {
+                    snapshot
+                } else {
+                    Stored::at(Some(&map)).0.in_snapshot(snapshot)
+                })
             }
             _ => Err(TransferError::Refused(format!("this is no state of node {node} of a toy"))),
         }

@@ -1,6 +1,6 @@
 //! The durable map of a toy node.
 
-use crate::contract::{DurableMap, DurableState, Snapshot};
+use crate::contract::{DurableMap, DurableState, NodeMap};
 use crate::toys::rule::ToyState;
 use crate::toys::toy::Medium;
 
@@ -10,52 +10,43 @@ const STATE: &[u8] = &[0];
 /// The first byte of the other keys, and the byte behind it.
 const KEPT: [&[u8]; 2] = [&[1], &[2]];
 
-/// The map, and the one that the node was restored with last.
+/// The map of a node.
 ///
 /// A durable state `n` is the keys 1 to `n` behind a common first byte, and one more with the number: a change puts and deletes several
 /// entries, one by one and as a range.
 #[derive(Default)]
-pub(super) struct Stored {
-    pub(super) map: DurableMap,
-    before: DurableMap,
-}
+pub(super) struct Stored(pub(super) NodeMap);
 
 impl Stored {
     /// That of a node with this map.
     pub(super) fn at(map: Option<&DurableMap>) -> Self {
-        let map = map.cloned().unwrap_or_default();
-        Self { before: map.clone(), map }
+        Self(NodeMap::new(map.cloned().unwrap_or_default()))
     }
 
     /// Writes the durable state, and the state if the map has it.
     pub(super) fn write(&mut self, kept: Option<u8>, state: Option<ToyState>) {
         let Some(kept) = kept else {
-            self.map.delete_range(KEPT[0], Some(KEPT[1]));
+            self.0.delete_range(KEPT[0], Some(KEPT[1]));
             return self.put_state(state);
         };
         for number in 1..=kept {
-            self.map.put(&[1, number], b"");
+            self.0.put(&[1, number], b"");
         }
-        self.map.put(&[1, u8::MAX], &[kept]);
-        self.map.delete_range(&[1, kept + 1], Some(&[1, u8::MAX]));
+        self.0.put(&[1, u8::MAX], &[kept]);
+        self.0.delete_range(&[1, kept + 1], Some(&[1, u8::MAX]));
         self.put_state(state);
     }
 
     fn put_state(&mut self, state: Option<ToyState>) {
         match state {
-            Some(state) => self.map.put(STATE, &[state]),
-            None => self.map.delete(STATE),
+            Some(state) => self.0.put(STATE, &[state]),
+            None => self.0.delete(STATE),
         }
     }
 
     /// The state that the map has.
     pub(super) fn state(&self) -> ToyState {
-        self.map.get(STATE).map_or(0, |state| state[0])
-    }
-
-    /// A snapshot with the map.
-    pub(super) fn kept(&self, snapshot: Snapshot) -> Snapshot {
-        snapshot.with_map(&self.map, &self.before)
+        self.0.map().get(STATE).map_or(0, |state| state[0])
     }
 }
 

@@ -208,6 +208,6 @@ impl Logging for GuestMachine {
 impl Storage for GuestMachine {
     fn map(&mut self) -> DurableMap {
         let storage = &self.live().context().storage;
-        storage.as_ref().map(|storage| storage.map.clone()).unwrap_or_default()
+        storage.as_ref().map(|storage| storage.map().clone()).unwrap_or_default()
     }
 }

@@ -180,7 +180,7 @@ impl<F: Exports> Live<F> {
         self.save_shared().expect("copying globals to memory cannot fail");
         let snapshot = Snapshot::new(capture(&mut self.memories, self.plugin.id, self.nodes));
         let snapshot = match &self.store.data().storage {
-            Some(storage) => snapshot.with_map(&storage.map, &storage.before),
+            Some(storage) => storage.in_snapshot(snapshot),
             None => snapshot,
         };
         if self.plugin.sandbox.config.verify_capture {

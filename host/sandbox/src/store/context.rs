@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, Response};
+use host_model::contract::{Aside, Choice, Draws, Fault, FaultKind, Likelihood, NodeMap, Response};
 use wasmtime::{ResourceLimiter, StoreContextMut, Trap};
 
 use crate::contract::limits::{GuestLimits, allows_more, at_limit, within};
 use crate::store::memory::Budget;
-use crate::store::node_map::NodeMap;
 
 /// The prefix of a line that a guest logs right before a trap: the text of a panic, and the unavailable function that it called.
 pub(crate) const PANIC_PREFIX: &str = "panic: ";

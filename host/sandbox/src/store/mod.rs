@@ -4,12 +4,10 @@
 //! |---|---|
 //! | `memory` | linear memories whose bytes the host can reach |
 //! | `context` | the host's data during a call; answers to `choose`, `can-send` and `log` |
-//! | `node_map` | the durable map of a node |
 //! | `storage` | the guest's functions on the durable map |
 //! | `fault` | turns an error of wasmtime into a guest's fault, in the same words on every machine |
 
 pub(crate) mod context;
 pub(crate) mod fault;
 pub(crate) mod memory;
-pub(crate) mod node_map;
 pub(crate) mod storage;

@@ -1,6 +1,6 @@
 //! The functions of the guest on the durable map of its node.
 
-use host_model::contract::{Fault, FaultKind};
+use host_model::contract::{Fault, FaultKind, NodeMap};
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, LinkerInstance, WasmList};
 
@@ -8,7 +8,6 @@ use crate::contract::abi::{self, EntryOut, OrderIn};
 use crate::contract::limits::{GuestLimits, within};
 use crate::contract::table;
 use crate::store::context::{Context, Phase, burn};
-use crate::store::node_map::NodeMap;
 
 /// The cost of a call in addition to a unit per byte.
 const READ_FUEL: u64 = 500;
@@ -50,9 +49,9 @@ impl Context {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> wasmtime::Result<()> {
-        let map = &mut self.writable("put")?.map;
-        map.put(key, value);
-        let (entries, bytes) = (map.len(), map.content_bytes());
+        let storage = self.writable("put")?;
+        storage.put(key, value);
+        let (entries, bytes) = (storage.map().len(), storage.map().content_bytes());
         let result = self.limits().check_map(entries, bytes);
         self.refuse(result)
     }
@@ -84,7 +83,7 @@ pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
         store.data_mut().readable("get")?;
         burn(&mut store, READ_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        let value = store.data_mut().readable("get")?.map.get(&key).map(<[u8]>::to_vec);
+        let value = store.data_mut().readable("get")?.map().get(&key).map(<[u8]>::to_vec);
         burn(&mut store, value.as_ref().map_or(0, Vec::len) as u64)?;
         Ok((value,))
     })?;
@@ -104,7 +103,7 @@ pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
         store.data_mut().writable("delete")?;
         burn(&mut store, WRITE_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        store.data_mut().writable("delete")?.map.delete(&key);
+        store.data_mut().writable("delete")?.delete(&key);
         Ok(())
     })?;
     link_ranges(&mut storage)
@@ -118,10 +117,10 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
             store.data_mut().writable("delete-range")?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
             // Each entry is paid for before it is removed.
-            let map = store.data_mut().writable("delete-range")?.map.clone();
+            let map = store.data_mut().writable("delete-range")?.map().clone();
             for (key, value) in map.range(&start, end.as_deref()) {
                 burn(&mut store, WRITE_FUEL + (key.len() + value.len()) as u64)?;
-                store.data_mut().writable("delete-range")?.map.delete(key);
+                store.data_mut().writable("delete-range")?.delete(key);
             }
             Ok(())
         },
@@ -138,7 +137,7 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
             let bytes_max = limits.output_bytes;
             store.data_mut().refuse(checked)?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
-            let map = store.data_mut().readable("range")?.map.clone();
+            let map = store.data_mut().readable("range")?.map().clone();
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut found = map.range(&start, end.as_deref());
             let mut next = || match order {

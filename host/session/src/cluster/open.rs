@@ -205,22 +205,6 @@ impl Cluster {
         self.mixed.is_some()
     }
 
-    /// Refuses nodes with a durable map where nodes run that would lose it.
-    ///
-    /// # Errors
-    ///
-    /// A component has one.
-    pub fn check_map(&self) -> Result<(), Failure> {
-        let components = std::iter::once(&self.plugin).chain(self.placed().map(|(_, component)| component));
-        match components.into_iter().find(|component| component.plugin.stores()) {
-            None => Ok(()),
-            Some(component) => Err(Failure::configuration(format_args!(
-                "{} imports `storage`, and a running node keeps no durable map",
-                component.reference.name
-            ))),
-        }
-    }
-
     /// The nodes that run another component, twins among them, and that component.
     pub fn placed(&self) -> impl Iterator<Item = (NodeId, &LoadedPlugin)> {
         let nodes = 0..self.scenario.nodes;

@@ -74,9 +74,6 @@ impl<'s> Running<'s> {
         }
         pieces::check(&cluster.plugin, &cluster.scenario, &limits::effective(&spec.run.cluster.limits))
             .map_err(|failure| spec.locate(failure))?;
-        let remedy =
-            "check it with `host run` or `host simulate`; in a running node, `durable.persist` keeps the state";
-        cluster.check_map().map_err(|failure| spec.locate(failure.help(remedy)))?;
         check_outside(&cluster).map_err(|failure| spec.locate(failure))?;
         let factory = cluster.unstopped_factory();
         Ok(Self { spec, cluster, factory })

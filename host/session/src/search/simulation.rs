@@ -28,7 +28,6 @@ const MEMO_MAX: u64 = 256 << 20;
 
 /// The ways out where the nodes that ship are refused, without checkers and with them.
 const INSTEAD: &str = "simulate the model: --model, without --runtime";
-const WITHOUT_CHECKERS: &str = "simulate the model: --model, without --watch";
 const INSTEAD_OF_CHECKERS: &str =
     "let all links be the same: without --link; or simulate the model: --model, without --watch";
 
@@ -292,10 +291,6 @@ fn batch(spec: &RunSpec, asked: &SimulationSpec, cluster: &Cluster, simulated: &
     let mut stepper = Stepper::new(&lts)?;
     let simulator = Simulator::new(&mut stepper, &starts, asked.conditions);
     let simulator = simulator.and_then(|simulator| simulator.scripted(&asked.script)).map_err(refused)?;
-    if asked.runtime.is_some() {
-        let instead = if asked.watch.is_some() { WITHOUT_CHECKERS } else { INSTEAD };
-        cluster.check_map().map_err(|failure| failure.help(instead))?;
-    }
     let runtime = asked.runtime.map(|troubles| {
         let stepper = Stepper::new(&lts).map_err(SimulatorError::from)?;
         Runtime::new(stepper, cluster.factory(), &starts, asked.conditions, troubles)?.scripted(&asked.script)

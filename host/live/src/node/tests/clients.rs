@@ -124,7 +124,7 @@ impl<G: Gate> World<G> {
     fn take(&mut self) -> Option<(u64, Record)> {
         while let Some(output) = self.node.next_output() {
             match output {
-                Output::Persist { ticket, record } => return Some((ticket, record)),
+                Output::Persist { ticket, record, .. } => return Some((ticket, record)),
                 Output::Answer { number, response } => {
                     self.answers.push((number, String::from_utf8(response.body).expect("it is text")));
                 }

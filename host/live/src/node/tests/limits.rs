@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_model::contract::aspects::{self, Clients, Timing, Transfer};
+use host_model::contract::aspects::{self, Clients, Storage, Timing, Transfer};
 use host_model::contract::{
-    Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Request,
-    Response, Snapshot, Span, StateOwner, TransferError,
+    DurableMap, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, LocalKind, Machine, MachineError,
+    MachineFactory, NodeMap, Request, Response, Snapshot, Span, StateOwner, TransferError,
 };
 use host_model::scenario::Network;
 
@@ -52,19 +52,23 @@ const LONG: &str = "long=true\n";
 /// The call that fails from now on, if any.
 type Plan = Arc<Mutex<Option<(Call, Fault)>>>;
 
-/// Counts all events on its disk, sends each count to the other node, and answers its clients. The count is the argument of its timer, so
+/// Counts all events on its disk, in its map as well, sends each count to the other node, and answers its clients. The count is the argument of its timer, so
 /// each count arms another one.
 struct Counter {
     me: u32,
     count: u64,
+    storage: NodeMap,
     plan: Plan,
 }
+
+/// The key of the count.
+const COUNT: &[u8] = b"count";
 
 struct Counters(Plan);
 
 impl MachineFactory for Counters {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        Ok(Box::new(Counter { me: 0, count: 0, plan: Arc::clone(&self.0) }))
+        Ok(Box::new(Counter { me: 0, count: 0, storage: NodeMap::default(), plan: Arc::clone(&self.0) }))
     }
 
     fn hears_errors(&self) -> bool {
@@ -88,12 +92,15 @@ fn event(name: &str, kind: LocalKind, number: u64) -> LocalEvent {
 impl Machine for Counter {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
         (self.count, self.me) = snapshot.map_or((0, 0), |snapshot| (snapshot.words()[0], snapshot.words()[1] as u32));
+        self.storage = NodeMap::new(snapshot.and_then(Snapshot::map).cloned().unwrap_or_default());
         Ok(())
     }
 
     fn handle(&mut self, input: Input<'_>, _: &[u32], effects: &mut Effects) -> Result<(), Fault> {
         *effects = Effects::default();
         self.count += 1;
+        self.storage.put(COUNT, &[self.count as u8]);
+        effects.written = self.storage.take_written();
         match input {
             Input::Init { node, config, .. } => {
                 self.me = node;
@@ -123,17 +130,23 @@ impl Machine for Counter {
     }
 
     fn capture(&mut self) -> Snapshot {
-        Snapshot::new(&[self.count, self.me.into()])
+        self.storage.in_snapshot(Snapshot::new(&[self.count, self.me.into()]))
     }
 
     host_model::without_properties!();
 
-    host_model::offers!(Durable, Timing, Clients, Transfer);
+    host_model::offers!(Durable, Storage, Timing, Clients, Transfer);
 }
 
 impl aspects::Durable for Counter {
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         self.call(Call::Persist).map(|()| Some(vec![self.count as u8]))
+    }
+}
+
+impl Storage for Counter {
+    fn map(&mut self) -> DurableMap {
+        self.storage.map().clone()
     }
 }
 
@@ -171,7 +184,10 @@ fn left(node: &mut Node<'static, Option<Careful>>) -> Left {
     let mut left = Left::default();
     while let Some(output) = node.next_output() {
         match output {
-            Output::Persist { ticket, record } => {
+            Output::Persist { ticket, record, written } => {
+                assert_eq!(record.map.get(COUNT).map(<[u8]>::to_vec), record.protocol);
+                // Of two handlers, one is undone.
+                assert!(written.iter().all(|key| key == COUNT) && written.bytes() <= COUNT.len());
                 left.written.extend(record.protocol.into_iter().flatten());
                 node.persisted(ticket);
             }
@@ -233,7 +249,13 @@ fn started(network: Network, plan: &Plan, is_steered: bool) -> [Node<'static, Op
         let numbers = Durable { incarnation: 0, reserved: 0 };
         // Both have drawn 1 for their disks.
         let disks = Disks { peers: BTreeMap::from([(1 - node, DiskId { rejoins: 0, drawn: 1 })]), ..Disks::default() };
-        let record = Record { numbers, protocol: None, peers: BTreeMap::from([(1 - node, 1)]), disks };
+        let record = Record {
+            numbers,
+            protocol: None,
+            peers: BTreeMap::from([(1 - node, 1)]),
+            disks,
+            map: DurableMap::default(),
+        };
         let mut node = Node::start(&Counters(Arc::clone(plan)), identity, settings, gate, Some(record), Time(0))
             .expect("it starts");
         assert_eq!(left(&mut node).written, [1]);

@@ -132,7 +132,7 @@ impl<G: Gate> Pair<G> {
     pub(super) fn execute_outputs(&mut self, node: NodeId) {
         while let Some(output) = self.nodes[node as usize].next_output() {
             match output {
-                Output::Persist { ticket, record } => self.writing[node as usize] = Some((ticket, record)),
+                Output::Persist { ticket, record, .. } => self.writing[node as usize] = Some((ticket, record)),
                 Output::Send { to, frame } => self.links.entry((node, to)).or_default().push_back(frame),
                 Output::Answer { number, response } => unreachable!("{number}: {response:?}"),
                 Output::Disconnect { peer } => self.disconnects.push((node, peer)),

@@ -1,11 +1,11 @@
 //! The optional interfaces of a machine that looks handlers up.
 
 use host_model::contract::aspects::{
-    Clients, Completion, Durable, Judging, Logging, Neighbourhood, Quorums, Timing, Transfer,
+    Clients, Completion, Durable, Judging, Logging, Neighbourhood, Quorums, Storage, Timing, Transfer,
 };
 use host_model::contract::{
-    Fault, LocalEvent, Machine, MachineError, NodeId, Quorum, Request, Response, Role, Snapshot, Span, StateOwner,
-    TransferError,
+    DurableMap, Fault, LocalEvent, Machine, MachineError, NodeId, Quorum, Request, Response, Role, Snapshot, Span,
+    StateOwner, TransferError,
 };
 use host_model::scenario::FaultState;
 
@@ -14,6 +14,14 @@ use crate::world::memo::{Memo, captured, released};
 impl Durable for Memo<'_, '_> {
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
         Ok(self.memory().known(self.here())?.durable.clone())
+    }
+}
+
+impl Storage for Memo<'_, '_> {
+    fn map(&mut self) -> DurableMap {
+        let (memory, here) = (self.memory(), self.here());
+        let snapshot = memory.stepper.state(here).protocol.snapshot.as_ref();
+        snapshot.and_then(Snapshot::map).cloned().unwrap_or_default()
     }
 }
 

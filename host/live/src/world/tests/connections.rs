@@ -23,7 +23,9 @@ fn asking() -> Toy {
 fn world(seed: u64) -> Result<(u64, u64, u64), String> {
     let toy = match seed.is_multiple_of(2) {
         true => asking(),
-        false => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed),
+        false => {
+            Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed).in_medium(seeds::medium(seed))
+        }
     };
     let toy = Arc::new(toy);
     let plan = seeds::plan(seed, 3, Network::Ordered);

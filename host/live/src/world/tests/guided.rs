@@ -24,7 +24,7 @@ fn world(seed: u64, tally: &mut Tally) -> Result<(), String> {
         true => Toy::random(seed, nodes).with_random_errors(seed),
         false => Toy::random(seed, nodes).with_random_promises(seed, false),
     };
-    let toy = Arc::new(toy.with_random_durable(seed));
+    let toy = Arc::new(toy.with_random_durable(seed).in_medium(seeds::medium(seed)));
     let plan = seeds::plan(seed, nodes, network);
     let mut settings = plan.settings;
     settings.bandwidth = (seed / 2).is_multiple_of(2).then_some(2_000);

@@ -8,6 +8,7 @@ use host_model::contract::LocalKind;
 use host_model::scenario::{Faults, Network};
 use host_model::toys::Toy;
 
+use super::seeds;
 use super::watched::{Asked, Tally, asked, compare};
 use crate::simulator::Phase;
 use crate::simulator::tests::scenario;
@@ -18,7 +19,9 @@ fn linked(seed: u64) -> Asked {
     let mut asked = asked(seed);
     let toy = match seed % 3 {
         0 => Toy::random(seed, 3).with_random_errors(seed),
-        1 => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed),
+        1 => {
+            Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed).in_medium(seeds::medium(seed))
+        }
         _ => Toy::random_busy(seed, 3).with_random_draws(seed),
     };
     let toy = if seed.is_multiple_of(7) { toy.with_random_traps(seed) } else { toy };

@@ -10,6 +10,7 @@ use host_model::toys::Toy;
 use host_search::kernel::dice::{below, dice};
 use rand_chacha::ChaCha8Rng;
 
+use super::seeds;
 use crate::world::{Memo, Memory};
 
 const NODES: u32 = 3;
@@ -19,7 +20,7 @@ struct Twins<'m, 'l> {
     node: u32,
     memo: Memo<'m, 'l>,
     machine: Box<dyn Machine>,
-    durable: Option<Vec<u8>>,
+    durable: Option<DurableState>,
     /// Earlier states of both, to return to.
     captured: Vec<(Snapshot, Snapshot)>,
 }
@@ -40,8 +41,10 @@ impl Twins<'_, '_> {
         let Self { node, memo, machine, .. } = self;
         let (encoding, events) = (memo.serialize(), memo.local_events());
         assert_eq!((&encoding, &events), (&machine.serialize(), &machine.local_events()));
-        self.durable = memo.persist().expect("toys say so");
-        assert_eq!(Ok(&self.durable), machine.persist().as_ref());
+        assert_eq!(memo.persist(), machine.persist());
+        let machine: &mut dyn Machine = &mut **machine;
+        self.durable = (memo as &mut dyn Machine).durable_state().expect("toys say so");
+        assert_eq!(Ok(&self.durable), machine.durable_state().as_ref());
         let Ok(events) = events else { return false };
         for event in &events {
             assert_eq!(memo.duration(event), machine.duration(event));
@@ -96,7 +99,7 @@ fn looking_a_handler_up_is_running_it() {
             2 => Toy::random_busy(seed, NODES).with_random_draws(seed),
             _ => Toy::random_busy(seed, NODES),
         };
-        let toy = Arc::new(toy.with_random_durable(seed));
+        let toy = Arc::new(toy.with_random_durable(seed).in_medium(seeds::medium(seed)));
         let faults = Faults { resets: 3, ..Faults::default() };
         let scenario = Scenario { network: Network::Unordered, faults, ..Scenario::new(NODES) };
         let lts = Lts::new(&toy, scenario).expect("it is native");
@@ -104,11 +107,11 @@ fn looking_a_handler_up_is_running_it() {
         let memory = Mutex::new(memory);
         let mut dice = dice(seed, 1);
         for node in 0..NODES {
-            let mut durable: Option<Vec<u8>> = None;
+            let mut durable: Option<DurableState> = None;
             for start in 0..3 {
                 let machine = toy.machine().expect("it is native");
                 let mut twins = Twins { node, memo: Memo::new(&memory, node), machine, durable, captured: Vec::new() };
-                let kept = twins.durable.clone().map(DurableState::persisted);
+                let kept = twins.durable.clone();
                 twins.memo.restore(None).expect("it is native");
                 twins.machine.restore(None).expect("it is native");
                 let mut effects = Effects::default();
@@ -126,7 +129,7 @@ fn looking_a_handler_up_is_running_it() {
                 }
                 let last = twins.captured.len() - 1;
                 twins.go_to(last);
-                durable = twins.memo.persist().expect("toys say so");
+                durable = (&mut twins.memo as &mut dyn Machine).durable_state().expect("toys say so");
                 let (captured, _) = &twins.captured[last];
                 memory.lock().expect("it is asked by one").end(node, captured);
             }

@@ -1,15 +1,16 @@
 //! A register that clients write and read at any node.
 //!
 //! Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995, with several writers as in Lynch and
-//! Shvartsman, FTCS 1997. The value and its tag are durable, an operation is not: one that a crash interrupts is never answered.
+//! Shvartsman, FTCS 1997. The value and its tag are durable, an operation is not: one that a crash interrupts is never answered. They are
+//! the result of `persist`, or the last entry of the durable map, from which each write deletes the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use host_model::contract::aspects::{Clients, Durable, Transfer};
+use host_model::contract::aspects::{Clients, Durable, Storage, Transfer};
 use host_model::contract::{
-    Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId, Request,
-    Response, Snapshot, StateOwner, TransferError,
+    DurableMap, Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
+    NodeMap, Request, Response, Snapshot, StateOwner, TransferError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,16 +58,23 @@ pub(super) struct Registers {
     pub(super) offered: Offered,
     /// Whether a node acknowledges a write that it has not stored: a defect of the protocol, which seeds must find.
     pub(super) forgets: bool,
+    /// Whether the durable state is in the durable map.
+    pub(super) is_in_map: bool,
 }
 
 struct RegisterMachine {
     register: Register,
+    storage: NodeMap,
     registers: Registers,
 }
 
 impl MachineFactory for Registers {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
-        Ok(Box::new(RegisterMachine { register: Register::default(), registers: self.clone() }))
+        Ok(Box::new(RegisterMachine {
+            register: Register::default(),
+            storage: NodeMap::default(),
+            registers: self.clone(),
+        }))
     }
 }
 
@@ -126,9 +134,32 @@ impl Register {
     }
 }
 
+impl RegisterMachine {
+    /// Writes the value with its tag to the map, if it is there that they are.
+    fn store(&mut self) {
+        let Register { tag, value, .. } = self.register;
+        if self.registers.is_in_map && found(self.storage.map()) != (tag, value) {
+            let (count, node, number) = tag;
+            let numbers = [count, node.into(), number];
+            let key: Vec<u8> = numbers.into_iter().flat_map(u64::to_be_bytes).collect();
+            self.storage.put(&key, &encode(&value));
+            self.storage.delete_range(&[], Some(&key));
+        }
+    }
+}
+
+/// The value in a map, with its tag.
+fn found(map: &DurableMap) -> (Tag, u64) {
+    let Some((key, value)) = map.iter().last() else { return Default::default() };
+    let (numbers, _) = key.as_chunks();
+    let [count, node, number] = [0, 1, 2].map(|place| u64::from_be_bytes(numbers[place]));
+    ((count, node as NodeId, number), decode(value))
+}
+
 impl Machine for RegisterMachine {
     fn restore(&mut self, snapshot: Option<&Snapshot>) -> Result<(), MachineError> {
         self.register = snapshot.map_or_else(Register::default, released);
+        self.storage = NodeMap::new(snapshot.and_then(Snapshot::map).cloned().unwrap_or_default());
         Ok(())
     }
 
@@ -137,8 +168,10 @@ impl Machine for RegisterMachine {
         let register = &mut self.register;
         match input {
             Input::Init { node, nodes, durable, .. } => {
-                let (tag, value) =
-                    durable.and_then(|durable| durable.persisted.as_deref()).map(decode).unwrap_or_default();
+                let map = durable.map(|durable| durable.map.clone()).unwrap_or_default();
+                let persisted = durable.and_then(|durable| durable.persisted.as_deref());
+                let (tag, value) = persisted.map_or_else(|| found(&map), decode);
+                self.storage = NodeMap::new(map);
                 *register = Register { me: node, nodes, tag, value, operations: BTreeMap::new() };
             }
             Input::Message { src, payload } => {
@@ -163,11 +196,13 @@ impl Machine for RegisterMachine {
             }
             Input::Quorum { .. } | Input::TransportError { .. } => {}
         }
+        self.store();
+        effects.written = self.storage.take_written();
         Ok(())
     }
 
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
-        Ok(encode(&self.register))
+        Ok(encode(&(&self.register, self.storage.map().fingerprint())))
     }
 
     fn local_events(&mut self) -> Result<Vec<LocalEvent>, Fault> {
@@ -178,17 +213,23 @@ impl Machine for RegisterMachine {
     }
 
     fn capture(&mut self) -> Snapshot {
-        captured(&self.register)
+        self.storage.in_snapshot(captured(&self.register))
     }
 
     host_model::without_properties!();
 
-    host_model::offers!(Durable, Clients, Transfer);
+    host_model::offers!(Durable, Storage, Clients, Transfer);
 }
 
 impl Durable for RegisterMachine {
     fn persist(&mut self) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(Some(encode(&(self.register.tag, self.register.value))))
+        Ok((!self.registers.is_in_map).then(|| encode(&(self.register.tag, self.register.value))))
+    }
+}
+
+impl Storage for RegisterMachine {
+    fn map(&mut self) -> DurableMap {
+        self.storage.map().clone()
     }
 }
 
@@ -201,12 +242,13 @@ impl Clients for RegisterMachine {
 
 impl Transfer for RegisterMachine {
     fn export(&mut self, snapshot: &Snapshot, _: StateOwner<'_>) -> Result<Vec<u8>, TransferError> {
-        Ok(encode(&released::<Register>(snapshot)))
+        Ok(encode(&(released::<Register>(snapshot), snapshot.map().map(DurableMap::to_bytes).unwrap_or_default())))
     }
 
     fn import(&mut self, exported: &[u8], owner: StateOwner<'_>) -> Result<Snapshot, TransferError> {
-        let register: Register = decode(exported);
+        let (register, map): (Register, Vec<u8>) = decode(exported);
         assert_eq!((register.me, register.nodes), (owner.node, owner.nodes), "it is a state of that node");
-        Ok(captured(&register))
+        let map = DurableMap::from_bytes(&map).expect("it was exported");
+        Ok(NodeMap::new(map).in_snapshot(captured(&register)))
     }
 }

@@ -69,7 +69,9 @@ fn world(seed: u64, registers: &Registers) -> Result<u64, String> {
 fn nothing_that_was_acknowledged_is_lost() {
     let mut answered = 0;
     seeds::each("nothing_that_was_acknowledged_is_lost", 100, |seed| {
-        answered += world(seed, &Registers::default())?;
+        for is_in_map in [false, true] {
+            answered += world(seed, &Registers { is_in_map, ..Registers::default() })?;
+        }
         Ok(())
     });
     assert!(answered > 0, "no client has an answer");

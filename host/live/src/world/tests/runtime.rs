@@ -12,6 +12,7 @@ use host_model::trace::replay::Replay;
 use host_model::trace::start::Start;
 use host_model::trace::{self, TraceEvent, TraceStep};
 
+use super::seeds;
 use crate::simulator::tests::{confirmed, rough, scenario, scripted, scripts, with_starts};
 use crate::simulator::{Conditions, Counts, Delays, End, Finished, Partitions, Phase};
 use crate::time::Range;
@@ -126,9 +127,12 @@ fn runs_of_nodes_depend_on_their_seed_and_violations_replay() {
     let script = [phase(vec![], vec![1]), phase(vec![0], vec![]), phase(vec![0, 1], vec![2, 0]), phase(vec![], vec![])];
     for seed in 0..60 {
         let toy = match seed % 4 {
-            0 => Toy::random(seed, 3).with_random_durable(seed),
+            0 => Toy::random(seed, 3).with_random_durable(seed).in_medium(seeds::medium(seed)),
             1 => Toy::random(seed, 3).with_random_starts(seed).with_random_traps(seed),
-            2 => Toy::random_busy(seed, 3).with_random_durable(seed).with_random_traps(seed),
+            2 => Toy::random_busy(seed, 3)
+                .with_random_durable(seed)
+                .in_medium(seeds::medium(seed))
+                .with_random_traps(seed),
             _ => Toy::random_busy(seed, 3).with_random_draws(seed),
         };
         let is_ordered = seed % 3 == 0;
@@ -184,9 +188,12 @@ fn each_run_over_connections_is_one_of_the_model() {
         [phase(vec![], vec![0]), phase(vec![0, 1], vec![1]), phase(vec![1], vec![1, 2]), phase(vec![2, 0], vec![])];
     for seed in 0..120 {
         let toy = match seed % 4 {
-            0 => Toy::random(seed, 3).with_random_durable(seed),
+            0 => Toy::random(seed, 3).with_random_durable(seed).in_medium(seeds::medium(seed)),
             1 => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_traps(seed),
-            2 => Toy::random_busy(seed, 3).with_random_errors(seed).with_random_durable(seed),
+            2 => Toy::random_busy(seed, 3)
+                .with_random_errors(seed)
+                .with_random_durable(seed)
+                .in_medium(seeds::medium(seed)),
             _ => Toy::random_busy(seed, 3).with_random_draws(seed),
         };
         let scenario = scenario(3, Network::Ordered, if seed % 5 == 0 { 2 } else { Faults::MAX });

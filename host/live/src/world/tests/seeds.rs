@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use host_model::scenario::Network;
+use host_model::toys::Medium;
 use host_search::kernel::dice::{below, dice};
 
 use crate::checkpoint::Limits;
@@ -22,6 +23,12 @@ pub(super) fn each(test: &str, usual: u64, mut run: impl FnMut(u64) -> Result<()
             panic!("{why}\nagain: HOST_WORLD_SEED={seed} cargo test -p host-live --lib {test}");
         }
     }
+}
+
+/// The place in which the toys of a seed keep their durable states.
+pub(super) fn medium(seed: u64) -> Medium {
+    // Tests vary other things with the remainders of small numbers.
+    [Medium::Persisted, Medium::Map, Medium::WholeMap][seed as usize / 12 % 3]
 }
 
 /// Settings with which files grow, reserved numbers run out and checkpoints are discarded often.

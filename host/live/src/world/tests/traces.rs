@@ -27,7 +27,7 @@ impl Tally {
 /// A toy that keeps something in most states, and may run for ever.
 fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
     let toy = if seed.is_multiple_of(3) { Toy::random(seed, nodes) } else { Toy::random_busy(seed, nodes) };
-    Arc::new(toy.with_random_durable(seed))
+    Arc::new(toy.with_random_durable(seed).in_medium(seeds::medium(seed)))
 }
 
 /// The scenario in which the history is possible: the resets of the node with the most, and on ordered links as many breaks as events.

@@ -13,6 +13,7 @@ use host_model::trace::{self, Origin, TraceEvent, TraceStep};
 use host_search::kernel::rules::Rules;
 
 use super::runtime::replay;
+use super::seeds;
 use crate::checker::Limits;
 use crate::simulator::tests::{rough, scenario};
 use crate::simulator::{Conditions, Finished, Phase};
@@ -38,7 +39,11 @@ pub(super) fn asked(seed: u64) -> Asked {
         1 => Toy::random_busy(seed, 3).with_random_errors(seed),
         _ => Toy::random_busy(seed, 3).with_random_draws(seed),
     };
-    let toy = toy.with_random_durable(seed).of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
+    let toy = toy
+        .with_random_durable(seed)
+        .in_medium(seeds::medium(seed))
+        .of_kind(0, LocalKind::Timer)
+        .of_kind(1, LocalKind::Application);
     let is_ordered = seed % 4 == 3;
     let network = if is_ordered { Network::Ordered } else { Network::Unordered };
     let scenario = scenario(3, network, if is_ordered { 0 } else { 100 });
