@@ -94,7 +94,13 @@ impl Search<'_, '_> {
                 continue;
             }
             let changes = self.object.step(config.state, action).is_some_and(|state| state != config.state);
-            if changes && self.is_allowed(config, action) {
+            // A write of the same value still covers what runs.
+            let covers = action.overwrites()
+                && self.running(config).any(|other| {
+                    let other = self.op(other);
+                    other.action.is_total() && !config.is_covered(other.slot)
+                });
+            if (changes || covers) && self.is_allowed(config, action) {
                 found.push(number);
             }
         }

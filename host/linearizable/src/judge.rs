@@ -165,8 +165,10 @@ impl Case<'_, '_> {
             operations.push(part);
         }
         let chosen: Vec<u32> = (0..operations.len() as u32).collect();
-        // A value that nothing needs can be among those of a queue or set; a register has it at the end only.
-        let keeps_all = matches!(last, Last::Before(_)) && !self.object.is_register();
+        // A value that nothing needs can be among those of a queue or set, or before what is appended; otherwise, a register has it at
+        // the end only.
+        let appends = operations.iter().any(|operation| matches!(operation.action, Action::Append(_)));
+        let keeps_all = matches!(last, Last::Before(_)) && (appends || !self.object.is_register());
         let mut timeline = Timeline::new(&operations, &chosen, self.lists, keeps_all);
         timeline.number_sets(self.lists, &mut self.object);
         for op in timeline.ops.iter_mut().chain(&mut timeline.unneeded) {
