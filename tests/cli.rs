@@ -46,6 +46,7 @@
 //! | `schema` | traces and results of runs against their schemas, and back from other formats |
 //! | `builds` | a trace in another build of its plugin: every command that takes one |
 //! | `traces` | from a violation to its replay, and searches that begin after a trace |
+//! | `swarm` | many seeds in many processes, with one report |
 //! | `tables` | the first runs of the tables of docs/steering.md |
 //! | `tips` | tips in errors lead to a command line that is understood |
 //! | `bad_input` | every wrong file, option and trace: exit code and sentence |
@@ -112,6 +113,8 @@ mod schema;
 mod simulate;
 mod specs;
 mod stored;
+#[cfg(unix)]
+mod swarm;
 mod tables;
 mod tips;
 mod traces;
@@ -124,6 +127,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -256,6 +260,16 @@ impl Place {
             schema::check_result(&ran.out, &words);
         }
         ran
+    }
+
+    /// The same by the built program; none if it is not built.
+    fn by_program(&self, arguments: &[&str]) -> Option<Ran> {
+        let mut command = Command::new(program()?);
+        command.args(arguments).current_dir(self.path(self.standing)).stdin(Stdio::null());
+        let output = command.output().expect("the program starts");
+        let code = output.status.code().expect("it ends by itself");
+        let text = |bytes| String::from_utf8(bytes).expect("output is text");
+        Some(Ran { code: code as u8, out: text(output.stdout), err: text(output.stderr) })
     }
 
     /// `host run` of a bundled plugin with `--json`.

@@ -35,6 +35,7 @@ const EDGES: &[Rule] = &[
         on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
     },
     Rule { package: "host-explore", on: &["host-inspect", "host-model", "host-session"] },
+    Rule { package: "host-swarm", on: &["host-model"] },
     Rule {
         package: "host",
         on: &[
@@ -48,6 +49,7 @@ const EDGES: &[Rule] = &[
             "host-sandbox",
             "host-search",
             "host-session",
+            "host-swarm",
         ],
     },
     Rule { package: "guest-sdk", on: &[] },

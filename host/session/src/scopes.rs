@@ -71,6 +71,19 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// The options of `host run` for it.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let words = self.0.iter().flat_map(|(name, value)| match name.as_str() {
+            "nodes" | "local-events" => [format!("--{name}"), value.to_string()],
+            fault if is_fault(fault) => [format!("--{fault}"), value.to_string()],
+            parameter => ["--set".to_owned(), format!("{parameter}={value}")],
+        });
+        words.collect()
+    }
+}
+
 impl std::fmt::Display for Scope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let values: Vec<String> = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect();

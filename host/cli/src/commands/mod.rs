@@ -13,6 +13,7 @@
 //! | `draw` | `host draw` |
 //! | `graph` | `host graph` |
 //! | `simulate` | `host simulate` |
+//! | `swarm` | `host swarm` |
 //! | `live` | `host live` |
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
@@ -47,6 +48,7 @@ mod new;
 mod replay;
 mod run;
 mod simulate;
+mod swarm;
 mod test;
 mod watch;
 
@@ -79,6 +81,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Draw(arguments) => draw::run(arguments, program, environment),
         Command::Graph(arguments) => graph::run(arguments, environment),
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
+        Command::Swarm(arguments) => swarm::run(arguments, program, environment),
         Command::Live(arguments) => live::run(arguments, program, environment),
         Command::Linearizable(arguments) => linearizable::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use host_model::audit::AuditedFactory;
 use host_session::Request;
 use host_session::base::{Exit, Failure};
-use host_session::report::{FinishedRun, RunReport};
+use host_session::report::{FinishedRun, RunReport, sketches};
 use host_session::scopes::{self, Range, Searched};
 use host_session::search;
 use host_session::search::finding::Violation;
@@ -29,6 +29,8 @@ pub(super) struct Telling<'t> {
     pub(super) out: Option<PathBuf>,
     /// The form of progress, if it is shown.
     pub(super) progress: Option<Form>,
+    /// A sketch of what was seen is kept.
+    pub(super) sketch: bool,
 }
 
 /// A run that is over, with its files written.
@@ -53,7 +55,8 @@ pub fn run(
             None => Form::EveryMinute,
         };
         let progress = (!arguments.source.quiet).then_some(form);
-        let telling = || Telling { program, command: command.to_owned(), out: arguments.out.clone(), progress };
+        let (out, sketch) = (&arguments.out, arguments.sketch);
+        let telling = || Telling { program, command: command.to_owned(), out: out.clone(), progress, sketch };
         let explored = match arguments.grow.as_slice() {
             [] => explore(&request, telling(), environment)?,
             ranges => grow(ranges, &request, telling, environment)?,
@@ -125,7 +128,7 @@ fn explore_unnamed(
     environment: &mut Environment<'_>,
 ) -> Result<Explored, Failure> {
     let spec = &request.spec;
-    let Telling { program, command, out, progress } = telling;
+    let Telling { program, command, out, progress, sketch } = telling;
     // Errors that need no plugin are reported before it is built.
     search::limits::limits(spec)?;
     run_files::check_out(out.as_deref(), environment)?;
@@ -149,6 +152,9 @@ fn explore_unnamed(
     let run =
         FinishedRun { spec, command, cluster: &cluster, machines: &machines, lts: &lts, outcome: &outcome, witnesses };
     let mut report = request.finish(&run, saved)?;
+    if sketch {
+        run_files.save_sketch(&sketches(&lts), environment);
+    }
     run_files.save_result(&report.json(), environment);
     if run_files.has_failed() {
         report.fail(Exit::System);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::parser::ValueSource;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser};
 use host_model::scenario::faults::budgets;
 use host_session::base::{Exit, Failure};
 
@@ -55,14 +55,8 @@ impl Taker {
     ///
     /// They are invalid, or the command does not honour one of them: it would be wrong to ignore it.
     pub fn options(&self, plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
-        let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
-        let mut command = Options::command();
-        let matches = command
-            .try_get_matches_from_mut(words.chain(options.iter().map(Into::into)))
-            .map_err(|error| refused(&error))?;
-        let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-        let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
-        if let Some(option) = given.filter_map(|argument| argument.get_long()).find(|option| !self.honours(option)) {
+        let (matches, given) = parsed(plugin, options)?;
+        if let Some(option) = given.iter().find(|option| !self.honours(option)) {
             let Self { name, does, besides } = self;
             let what = format_args!("`{name}` {does}: it takes no strategy, and after `--` no `--{option}`");
             let besides: String = besides.iter().map(|option| format!(", --{option}")).collect();
@@ -77,6 +71,33 @@ impl Taker {
         let mut faults = budgets().map(|(name, _)| name);
         OF_THE_CLUSTER.contains(&option) || self.besides.contains(&option) || faults.any(|name| name == option)
     }
+}
+
+/// All options of `host run` after `--`, but those that the command gives itself.
+///
+/// # Errors
+///
+/// They are invalid, or one of those is among them.
+pub fn all_but(name: &str, own: &[&str], plugin: &Path, options: &[String]) -> Result<RunArguments, Failure> {
+    let (matches, given) = parsed(plugin, options)?;
+    if let Some(option) = given.iter().find(|option| own.contains(&option.as_str())) {
+        let what = format_args!("`{name}` gives each run its own `--{option}`, or none");
+        return Err(Failure::configuration(what).help(format_args!("leave `--{option}` out after `--`")));
+    }
+    Options::from_arg_matches(&matches).map(|parsed| parsed.run).map_err(|error| refused(&error))
+}
+
+/// The options after `--`, and the names of those that are given.
+fn parsed(plugin: &Path, options: &[String]) -> Result<(ArgMatches, Vec<String>), Failure> {
+    let words = ["host run".into(), plugin.as_os_str().to_owned()].into_iter();
+    let mut command = Options::command();
+    let matches = command
+        .try_get_matches_from_mut(words.chain(options.iter().map(Into::into)))
+        .map_err(|error| refused(&error))?;
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let given = command.get_arguments().filter(|argument| is_given(argument.get_id().as_str()));
+    let given = given.filter_map(|argument| argument.get_long().map(str::to_owned)).collect();
+    Ok((matches, given))
 }
 
 fn refused(error: &clap::Error) -> Failure {

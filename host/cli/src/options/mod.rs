@@ -9,6 +9,7 @@
 //! | `after_dashes` | those of them that stand after `--` in other commands |
 //! | `tips` | what to type instead of a command line that is not understood |
 //! | `simulate` | the options of `host simulate` |
+//! | `swarm` | the options of `host swarm` |
 //! | `live` | the options of `host live` |
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
@@ -22,6 +23,7 @@ pub mod placement;
 pub mod plugins;
 pub mod run;
 pub mod simulate;
+pub mod swarm;
 pub mod tips;
 pub mod traces;
 pub mod values;
@@ -40,6 +42,7 @@ use crate::options::plugins::{
 use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
 use crate::options::run::RunArguments;
 use crate::options::simulate::SimulateArguments;
+use crate::options::swarm::SwarmArguments;
 use crate::options::traces::{
     DebugArguments, DrawArguments, ExploreArguments, ExportArguments, MinimizeArguments, ReplayArguments,
 };
@@ -146,6 +149,13 @@ pub enum Command {
     /// properties are not judged. Exits with the code of the violation, or with 0 if there is none.
     #[command(after_help = short_help(SIMULATE_EXAMPLES, "simulate"), after_long_help = SIMULATE_EXAMPLES)]
     Simulate(Box<SimulateArguments>),
+    /// Run many seeds of a search, in processes here and on other machines, and merge what they find
+    ///
+    /// A job is `host run` with one seed, for each plugin and each point of --over. A job that died runs again, and a swarm that was
+    /// stopped continues where it was: repeat its command. The report does not depend on where and when the jobs ran, unless they are
+    /// bounded by time. Exits with the code of the first job with a finding, or with 0 if there is none.
+    #[command(after_help = SWARM_EXAMPLES)]
+    Swarm(Box<SwarmArguments>),
     /// Run the component as a real cluster: over TCP, with or without TLS, or UDP, with files, and clients over HTTP
     ///
     /// The nodes run the component that `host run` checks: timer durations and client requests are the plugin's, and nothing
@@ -295,6 +305,11 @@ const SIMULATE_EXAMPLES: &str = "Examples:\n  \
     host simulate plugins/paxos --seed 1 --runs 1000 --loss 1% -- --set bug=last-response --set proposers=2\n  \
     host simulate plugins/rand-tree --time 90m --churn 1/m -- --nodes 25\n  \
     host simulate plugins/paxos --partition 4/m --partition-time 20s --json";
+
+const SWARM_EXAMPLES: &str = "Examples:\n  \
+    host swarm plugins/paxos --seeds 8 --out paxos-swarm -- --algo walk --walks 200 --set bug=last-response --set proposers=2\n  \
+    host swarm plugins/raft --seeds 10000 --out night --hosts hosts.toml --first -- --algo guided --walks 100000\n  \
+    host swarm merge night";
 
 const LIVE_EXAMPLES: &str = "Examples:\n  \
     host live up plugins/raft-kv/cluster.toml\n  \

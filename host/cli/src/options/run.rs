@@ -192,6 +192,9 @@ pub struct RunArguments {
     /// Folder for the trace of a violation [default: out/PLUGIN-ALGO-HASH]
     #[arg(long, short, value_name = "DIR", help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Write a sketch of what was seen into the folder of --out, for the report of `host swarm`
+    #[arg(long, requires = "out", hide = true, help_heading = "Output")]
+    pub sketch: bool,
     /// Show progress as one line per second if standard error is no terminal [default: one per minute]
     #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
     pub progress: bool,

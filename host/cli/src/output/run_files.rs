@@ -151,6 +151,11 @@ impl<'r> RunFiles<'r> {
         Some((path, replay))
     }
 
+    /// Writes a sketch of what was seen as JSON.
+    pub fn save_sketch(&mut self, json: &str, environment: &mut Environment<'_>) {
+        self.write("sketch", "json", 0, json, environment);
+    }
+
     /// Writes the result as JSON.
     pub fn save_result(&mut self, json: &str, environment: &mut Environment<'_>) {
         self.write("stats", "json", 0, json, environment);

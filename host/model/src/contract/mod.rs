@@ -17,6 +17,7 @@
 //! | `error` | why a machine does not continue, or a local state does not move to another one |
 //! | `property` | classes of local states with equal views; judgements |
 //! | `fingerprint` | 128-bit fingerprints, and the contents that go into each |
+//! | `sketch` | about how many fingerprints there are, in sets from many places |
 //! | `stop` | stopping between two calls of a guest |
 //! | `muffled` | a protocol in which one node does not take some events |
 //! | `wrapper` | machines around other machines |
@@ -41,6 +42,7 @@ mod node_map;
 mod outside;
 mod property;
 mod selection;
+mod sketch;
 mod stop;
 mod stoppable;
 mod wrapper;
@@ -63,6 +65,7 @@ pub use node_map::NodeMap;
 pub use outside::{Observed, Outside, OutsideVerdict};
 pub use property::{ClassId, Judgement, Severity, ViewId};
 pub use selection::Selected;
+pub use sketch::Sketch;
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;
 pub(crate) use wrapper::{Wrap, Wrapped};

@@ -235,6 +235,11 @@ impl<'f> Lts<'f> {
         }
     }
 
+    /// The fingerprints of all local states.
+    pub fn state_fingerprints(&self) -> Vec<Fingerprint> {
+        self.read().states.iter().map(|state| state.fingerprint).collect()
+    }
+
     /// The fingerprints of all messages.
     pub fn message_fingerprints(&self) -> Vec<Fingerprint> {
         self.read().messages.iter().map(|message| message.fingerprint).collect()

@@ -231,7 +231,8 @@ pub fn peak_bytes() -> Option<u64> {
 }
 
 /// The default bound on memory: the memory of the process, and a share of the memory available on the machine and in the container.
-fn default_memory() -> Option<u64> {
+#[must_use]
+pub fn default_memory() -> Option<u64> {
     let available = bytes_in(&std::fs::read_to_string("/proc/meminfo").ok()?, "MemAvailable:")?;
     Some(share_of(available, container_memory(), process_bytes("VmRSS:").unwrap_or(0)))
 }

@@ -14,6 +14,7 @@
 //! | `audit` | the result of an audit |
 //! | `violation` | one violation |
 //! | `scopes` | the scopes of a run with `--grow` |
+//! | `sketches` | what a search has seen, for reports on many searches |
 //! | `result` | all of it |
 
 pub mod assumed;
@@ -27,9 +28,11 @@ pub mod properties;
 pub mod result;
 mod run;
 mod scopes;
+mod sketches;
 pub mod unreached;
 pub mod violation;
 
 pub use result::RunReport;
 pub use run::{FinishedRun, Saved};
 pub use scopes::ScopeReport;
+pub use sketches::sketches;

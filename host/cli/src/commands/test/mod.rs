@@ -237,8 +237,13 @@ fn run_scenario(
     let report = request.and_then(|request| match out {
         None => request.report(&mut environment.context()),
         Some(out) => {
-            let telling =
-                Telling { program, command: command.clone(), out: Some(out.join(folder_of(path))), progress: None };
+            let telling = Telling {
+                program,
+                command: command.clone(),
+                out: Some(out.join(folder_of(path))),
+                progress: None,
+                sketch: false,
+            };
             explore(&request, telling, environment).map(|explored| explored.report)
         }
     });
