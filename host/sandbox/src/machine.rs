@@ -5,10 +5,12 @@
 //! | `handlers` | the calls of handlers |
 //! | `aspects` | the optional interfaces of the plugin, as aspects |
 //! | `running` | the aspects of a running node |
+//! | `following` | a machine that follows one node |
 //! | `rest` | the state between handlers, if the memory identifies states |
 //! | `portable` | local states as bytes that another process can import |
 
 mod aspects;
+mod following;
 mod handlers;
 pub(crate) mod portable;
 pub(crate) mod rest;
@@ -24,6 +26,7 @@ use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
 use crate::contract::abi::{Bytes, Text};
 use crate::contract::limits::GuestLimits;
+use crate::machine::following::OwnReference;
 use crate::machine::rest::Rest;
 use crate::run::buffers::fill_views;
 use crate::run::functions::{Function, Functions};
@@ -43,6 +46,7 @@ pub(crate) struct GuestMachine {
     text: Text,
     views: Arc<Vec<Option<Vec<u8>>>>,
     rest: Rest,
+    own: OwnReference,
 }
 
 impl GuestMachine {
@@ -55,6 +59,7 @@ impl GuestMachine {
             text: Text::default(),
             views: Arc::default(),
             rest: Rest::default(),
+            own: OwnReference::default(),
         };
         plugin.check()?;
         machine.live = Some(Live::another(plugin)?);
@@ -152,7 +157,8 @@ impl Machine for GuestMachine {
         if self.live.is_none() {
             self.live = Some(Live::another(&self.plugin)?);
         }
-        let restored = self.live().restore(delta);
+        let switched = self.use_images_of(delta);
+        let restored = switched.and_then(|()| self.live().restore(delta));
         if restored.is_err() {
             self.live = None;
         }

@@ -47,6 +47,9 @@ impl<G: Gate> Node<'_, G> {
             return self.execute_substitute(substitute, event.cause);
         }
         let draws = self.draws(next.as_ref(), &effects.aside.restarted)?;
+        if let (Some(next), Some(machine)) = (&mut next, self.machine.following()) {
+            next.snapshot = machine.continue_from(next.snapshot.clone())?;
+        }
         self.adopt(input, next, effects, draws);
         Ok(())
     }

@@ -53,6 +53,8 @@ macro_rules! aspects {
                 logging: Logging,
                 /// The durable map that handlers write.
                 storage: Storage,
+                /// A machine that stays with one node, whose states follow each other.
+                following: Following,
             }
         }
     };
@@ -228,4 +230,19 @@ pub trait Logging {
 pub trait Storage {
     /// The durable map of the node as it is now.
     fn map(&mut self) -> DurableMap;
+}
+
+/// See [`AspectName::Following`].
+pub trait Following {
+    /// Hears the state from which the node continues. Returns a snapshot of the same state, which may take less to restore, and to capture the
+    /// states that follow.
+    ///
+    /// # Determinism duty
+    ///
+    /// Snapshots that an earlier call has returned, or that were captured since, may no longer be restored, except the one returned.
+    ///
+    /// # Errors
+    ///
+    /// As for [`restore`](crate::contract::Machine::restore).
+    fn continue_from(&mut self, snapshot: Snapshot) -> Result<Snapshot, MachineError>;
 }

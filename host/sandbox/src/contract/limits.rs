@@ -265,6 +265,10 @@ pub struct SandboxConfig {
     /// Compares the whole memory with what was tracked on every capture and panics on a difference.
     /// Slow; for tests of the sandbox itself.
     pub verify_capture: bool,
+    /// Moves the reference image of a machine that follows a node at each event, and not only once that pays; for tests of the sandbox
+    /// itself.
+    #[doc(hidden)]
+    pub moves_always: bool,
     /// State left out of snapshots on purpose, so that a test can show that it would notice. Without the feature `canary`, nothing
     /// is left out.
     #[doc(hidden)]

@@ -36,6 +36,7 @@ impl GuestMachine {
             AspectName::Judging => Some(Aspect::Judging(self)),
             AspectName::Logging => Some(Aspect::Logging(self)),
             AspectName::Storage => self.plugin.stores.then_some(Aspect::Storage(self)),
+            AspectName::Following => Some(Aspect::Following(self)),
             AspectName::Listening => None,
         }
     }
@@ -190,6 +191,8 @@ impl Judging for GuestMachine {
             Some(judging) => judging,
             None => {
                 self.restore(None)?;
+                // Other machines restore it, too.
+                self.live().use_images(Arc::clone(plugin.images()));
                 let judging = self.properties().is_ok().then(|| self.capture());
                 self.confirm_fault()?;
                 plugin.judging.get_or_init(|| judging)

@@ -170,14 +170,28 @@ impl<F: Exports> Live<F> {
 
     /// The content of all memories, globals included.
     pub(crate) fn image(&mut self) -> Image {
-        // As for a capture.
-        self.save_shared().expect("copying globals to memory cannot fail");
+        self.save_globals();
         self.memories.current()
     }
 
+    /// Moves the reference image to the current state, see [`Memories::move_reference`].
+    pub(crate) fn move_reference(&mut self, generation: u32) -> Arc<Images> {
+        self.save_globals();
+        self.memories.move_reference(generation)
+    }
+
+    /// The generation of the reference image.
+    pub(crate) fn generation(&self) -> u32 {
+        self.memories.generation()
+    }
+
+    /// Uses other images of the plugin.
+    pub(crate) fn use_images(&mut self, images: Arc<Images>) {
+        self.memories.use_images(images);
+    }
+
     fn captured(&mut self, capture: impl FnOnce(&mut Memories, u64, u32) -> &[u64]) -> Snapshot {
-        // The guest's functions only copy globals to memory, and any failure of this would have shown at load.
-        self.save_shared().expect("copying globals to memory cannot fail");
+        self.save_globals();
         let snapshot = Snapshot::new(capture(&mut self.memories, self.plugin.id, self.nodes));
         let snapshot = match &self.store.data().storage {
             Some(storage) => storage.in_snapshot(snapshot),
@@ -264,6 +278,12 @@ impl<F: Exports> Live<F> {
             return Err(MachineError::Host(format!("cannot give an instance {wanted} bytes of memory again")));
         }
         Ok(())
+    }
+
+    /// Copies globals to memory, before memories are read.
+    fn save_globals(&mut self) {
+        // The guest's functions do nothing else, and any failure of this would have shown at load.
+        self.save_shared().expect("copying globals to memory cannot fail");
     }
 
     fn save_shared(&mut self) -> wasmtime::Result<()> {

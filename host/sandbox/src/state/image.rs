@@ -19,16 +19,23 @@ impl Image {
     }
 }
 
-/// The images that the instances of a plugin share.
+/// The images that the instances of a plugin share, or those of a machine that follows one node.
 #[derive(Debug, Default)]
 pub(crate) struct Images {
     pub pristine: Arc<Image>,
+    /// The number of moves of the reference image: 0 for those that instances share.
+    pub generation: u32,
     /// Set once by the first capture after `init`. Its state determines only the size of
     /// snapshots.
     pub reference: OnceLock<Reference>,
 }
 
 impl Images {
+    /// The same with another reference image.
+    pub(crate) fn with(&self, generation: u32, reference: Reference) -> Self {
+        Self { pristine: Arc::clone(&self.pristine), generation, reference: OnceLock::from(reference) }
+    }
+
     /// Whether a state was captured.
     pub(crate) fn has_reference(&self) -> bool {
         self.reference.get().is_some()

@@ -1,14 +1,15 @@
 //! Local states as differences from an image.
 //!
 //! The pristine image is the content of an instance right after instantiation, the same for every instance of a plugin. The
-//! reference image is the first state captured after `init`: later states are closer to it, so snapshots are smaller.
+//! reference image is the first state captured after `init`: later states are closer to it, so snapshots are smaller. For a
+//! machine that follows one node, the reference image moves with the states of the node.
 //! A snapshot keeps the lines of 32 bytes that differ from one of the two, its base. Marks show where to look.
 //!
 //! Invariant between calls: every byte that differs from the base lies in a marked granule, or is one of the first 64
 //! past a marked one (see [`OVERHANG`]).
 #![allow(unsafe_code, reason = "reads and writes the memories of instances, which only their owner may do")]
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
 use crate::state::image::{Base, Image, Images, Reference};
@@ -21,6 +22,8 @@ pub(crate) struct Delta<'w> {
     /// The cluster size given to `init`.
     pub nodes: u32,
     base: Base,
+    /// The generation of its base; none if that is the pristine image.
+    pub generation: Option<u32>,
     sizes: &'w [u64],
     body: &'w [u64],
 }
@@ -33,8 +36,9 @@ impl<'w> Delta<'w> {
     pub(crate) fn parse(words: &'w [u64], plugin: u64, memories: usize) -> Option<Self> {
         let (header, rest) = words.split_at_checked(HEADER)?;
         let (sizes, body) = rest.split_at_checked(memories)?;
-        let base = if header[1] >> 32 == 0 { Base::Pristine } else { Base::Reference };
-        (header[0] == plugin).then_some(Self { nodes: header[1] as u32, base, sizes, body })
+        let generation = ((header[1] >> 32) as u32).checked_sub(1);
+        let base = if generation.is_none() { Base::Pristine } else { Base::Reference };
+        (header[0] == plugin).then_some(Self { nodes: header[1] as u32, base, generation, sizes, body })
     }
 
     /// Bytes of each data memory.
@@ -99,7 +103,7 @@ impl Memories {
 
     /// Copies the current memories, as the pristine image for all later instances.
     pub(crate) fn take_images(&self) -> Arc<Images> {
-        Arc::new(Images { pristine: Arc::new(self.current()), reference: OnceLock::new() })
+        Arc::new(Images { pristine: Arc::new(self.current()), ..Images::default() })
     }
 
     /// Whether the memories equal the pristine image.
@@ -137,6 +141,28 @@ impl Memories {
             Base::Pristine => Arc::clone(&self.images.pristine),
             Base::Reference => Arc::clone(&reference.image),
         };
+    }
+
+    /// The generation of the reference image.
+    pub(crate) fn generation(&self) -> u32 {
+        self.images.generation
+    }
+
+    /// Uses other images of the same plugin from now on.
+    pub(crate) fn use_images(&mut self, images: Arc<Images>) {
+        self.rebase(Base::Pristine);
+        self.images = images;
+    }
+
+    /// Moves the reference image to the current memories. Returns the images, with which other instances can restore what is captured from
+    /// now on.
+    pub(crate) fn move_reference(&mut self, generation: u32) -> Arc<Images> {
+        let reference = Reference::new(self.current(), &self.images.pristine);
+        (self.base, self.image) = (Base::Reference, Arc::clone(&reference.image));
+        self.images = Arc::new(self.images.with(generation, reference));
+        // Nothing differs from it.
+        self.clear_marks();
+        Arc::clone(&self.images)
     }
 
     /// Copies the current memories.
@@ -234,7 +260,11 @@ impl Memories {
     fn difference(&mut self, plugin: u64, nodes: u32) -> &[u64] {
         self.scan();
         self.words.clear();
-        self.words.extend([plugin, u64::from(nodes) | u64::from(self.base == Base::Reference) << 32]);
+        let base = match self.base {
+            Base::Pristine => 0,
+            Base::Reference => u64::from(self.images.generation) + 1,
+        };
+        self.words.extend([plugin, u64::from(nodes) | base << 32]);
         self.words.extend(self.data.iter().map(|data| data.bytes.size() as u64));
         for index in 0..self.data.len() {
             self.capture_data(index);

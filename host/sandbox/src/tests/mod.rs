@@ -13,12 +13,14 @@
 //! | `initialised` | a component that begins with the memory of another one after `init` |
 //! | `outside` | specifications from outside: their memory, and their failures |
 //! | `running` | durations, requests and answers of a running node |
+//! | `following` | machines that follow a node, compared with others |
 //! | `stored` | the durable map: writes against a naive map, forbidden calls, limits |
 //! | `resistance` | the rows of the resistance table in docs/security.md |
 
 mod cache;
 mod contract;
 mod faults;
+mod following;
 mod initialised;
 mod load;
 mod memory_identity;

@@ -260,6 +260,8 @@ impl Machine for MixedMachine {
             AspectName::Symmetry => None,
             // Their answers name identities, and no mixed cluster runs for clients.
             AspectName::Clients | AspectName::Neighbourhood => None,
+            // No node of one runs for long.
+            AspectName::Following => None,
             // Before `init` there is no node that could have one.
             of_node => self.active.and_then(|_| self.machine().aspect(of_node)),
         }
