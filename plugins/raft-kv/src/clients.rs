@@ -48,7 +48,7 @@ pub(crate) fn direct(
 fn is_full(protocol: &RaftKv, state: &State, more: usize) -> bool {
     let disk = &state.disk;
     let log: usize = disk.log.after(disk.commit).iter().map(size).sum();
-    matches!(state.role, Role::Leader { .. }) && disk.store.size() + log + more > protocol.room
+    matches!(state.role, Role::Leader { .. }) && state.used + log + more > protocol.room
 }
 
 /// Lists what clients can ask in a search: of a leader, one after the other, about one key.

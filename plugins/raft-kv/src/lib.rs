@@ -20,7 +20,8 @@
 //! | `changes` | changes of the members, by requests of clients |
 //! | `operations` | requests of operators: status, readiness, the end of a leadership |
 //! | `transfer` | a leader hands over |
-//! | `data` | the durable state in data files, of this version and earlier ones |
+//! | `tables` | the durable state in the durable map |
+//! | `data` | the durable state in data files of earlier versions |
 //! | `spec` | what must hold |
 
 mod answers;
@@ -39,13 +40,14 @@ mod replication;
 mod sessions;
 mod spec;
 mod store;
+mod tables;
 mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use guest_sdk::linearizability::{self, ClientId};
+use guest_sdk::linearizability;
 use guest_sdk::{
     About, Context, LocalEvent, LocalEvents, NodeId, ParameterError, Parameters, Place, Properties, Protocol, Request,
     Response,
@@ -54,6 +56,7 @@ use serde::{Deserialize, Serialize};
 
 use bug::Bug;
 use pieces::Piece;
+use tables::Rest;
 
 pub use data::Kept;
 pub use log::{Command, Entry, Index, Log, Mark, Term};
@@ -63,6 +66,7 @@ pub use reads::{Read, Reads};
 pub use replication::Progress;
 pub use sessions::{Once, Session, SessionId};
 pub use store::{Condition, Item, Operation, Outcome, Page, Range, Revision, Sequential, Store, Write};
+pub use tables::{Client, Disk};
 pub use transfer::HandOver;
 
 /// The configuration of a run.
@@ -253,51 +257,17 @@ pub enum Role {
 pub type History = linearizability::Client<Operation, Outcome>;
 
 /// The state of a node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct State {
-    /// The durable state, if no bug is on.
+    /// The durable state, as the durable map has it.
     pub disk: Disk,
     /// The role of the node.
     pub role: Role,
     /// The pieces of a store received so far, if the leader sends it in several.
     pub incoming: Option<Incoming>,
-}
-
-/// The state that survives a reset.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Disk {
-    /// The latest term that it knows.
-    pub term: Term,
-    /// The node that has its vote in this term.
-    pub voted_for: Option<NodeId>,
-    /// The entries that are not only in the store.
-    pub log: Log,
-    /// The last index that is committed and applied to the store.
-    pub commit: Index,
-    /// The store after these entries.
-    pub store: Store,
-    /// The number of requests that it has received in a search.
-    pub asked: u64,
-    /// Their operations; none where they are not recorded.
-    pub history: Option<History>,
-    /// The client that repeats writes in a search.
-    pub client: Client,
-}
-
-/// The knowledge of a client about its session, in a search.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Client {
-    /// Its session, once it has begun.
-    pub session: Option<SessionId>,
-    /// The number of requests that repeated a write.
-    pub repeated: u64,
-}
-
-impl Disk {
-    /// The last entry that is committed.
-    fn committed(&self) -> Mark {
-        self.log.mark(self.commit).expect("what is committed is not before the base, nor behind the end")
-    }
+    /// The room that the store takes.
+    #[serde(skip)]
+    pub used: usize,
 }
 
 impl Protocol for RaftKv {
@@ -322,7 +292,11 @@ impl Protocol for RaftKv {
                 "whether a node asks for votes only where it would get them",
             )?,
             piece: parameters.get("piece", 48 << 10, "bytes in one message, unless one key or value has more")?,
-            room: parameters.get("room", 4 << 20, "bytes of keys and values from which on writes are refused")?,
+            room: parameters.get(
+                "room",
+                4 << 20,
+                "bytes of keys and values, and 64 for each, from which on writes are refused",
+            )?,
             patience: parameters.get("patience", 1, "how many times longer timers wait than on a fast network")?,
             batches: parameters.get("batches", false, "whether a leader waits for a node before it sends it more")?,
             pipeline: parameters.get("pipeline", 1, "with `batches`, messages to a node before its first answer")?,
@@ -343,23 +317,13 @@ impl Protocol for RaftKv {
     }
 
     fn init(&self, ctx: &mut Context<Message>, durable: Option<Kept>) -> State {
-        let mut disk = durable.map(|Kept(disk)| disk).unwrap_or_else(|| Disk {
-            term: 0,
-            voted_for: None,
-            log: Log::default(),
-            commit: 0,
-            store: Store::default(),
-            asked: 0,
-            history: self.records.then(|| History::new(ctx.me() as ClientId)),
-            client: Client::default(),
-        });
-        if self.members > 0 && disk.store.members.is_none() {
-            disk.store.members = Some(Members::first(self.members, ctx.nodes()));
-        }
-        State { disk, role: Role::Follower { leader: None }, incoming: None }
+        let disk = tables::start(self, ctx, durable);
+        let used = disk.store.room();
+        State { disk, role: Role::Follower { leader: None }, incoming: None, used }
     }
 
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
+        let before = Rest::of(&state.disk);
         match message {
             Message::Raft { term, what } => self.handle_raft(ctx, state, (from, term), what),
             Message::Repeated { number, operation } => {
@@ -367,11 +331,12 @@ impl Protocol for RaftKv {
             }
             Message::Returned(count) => {
                 if let Some(history) = &mut state.disk.history {
-                    history.learn(from as ClientId, count);
+                    history.learn(from as linearizability::ClientId, count);
                 }
             }
         }
         changes::settle(self, ctx, state);
+        tables::save_rest(ctx, &before, &state.disk);
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
@@ -398,6 +363,7 @@ impl Protocol for RaftKv {
     }
 
     fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
+        let before = Rest::of(&state.disk);
         match event {
             Local::Timeout if !members::may_stand(ctx.me(), &state.disk) => {
                 state.role = Role::Follower { leader: None }
@@ -415,14 +381,7 @@ impl Protocol for RaftKv {
             Local::HandOver { number } => transfer::begin(ctx, state, number),
         }
         changes::settle(self, ctx, state);
-    }
-
-    fn persist(&self, state: &State) -> Option<Kept> {
-        let mut disk = state.disk.clone();
-        if self.bug == Bug::ForgetStore {
-            disk.store = Store::default();
-        }
-        Some(Kept(disk))
+        tables::save_rest(ctx, &before, &state.disk);
     }
 
     /// A time-out takes at least three heartbeats, and the time-outs of two nodes differ enough for one of them to win its election.

@@ -54,6 +54,11 @@ impl Log {
         Self { base, entries: Vec::new() }
     }
 
+    /// A log with these entries behind this one.
+    pub(crate) fn of(base: Mark, entries: Vec<Entry>) -> Self {
+        Self { base, entries }
+    }
+
     /// The last entry that is in the store alone.
     pub fn base(&self) -> Mark {
         self.base
@@ -95,16 +100,19 @@ impl Log {
     }
 
     /// Puts entries behind a place that is in the log. Entries that are already there stay, since an older message may arrive late; those
-    /// that contradict them are removed, with all entries behind.
-    pub(crate) fn replace_after(&mut self, index: Index, entries: &[Entry]) {
+    /// that contradict them are removed, with all entries behind. Returns the first place with another entry than before.
+    pub(crate) fn replace_after(&mut self, index: Index, entries: &[Entry]) -> Option<Index> {
+        let mut changed = None;
         for (place, entry) in ((index - self.base.index) as usize..).zip(entries) {
             if self.entries.get(place).is_some_and(|known| known.term != entry.term) {
                 self.entries.truncate(place);
             }
             if place == self.entries.len() {
                 self.entries.push(entry.clone());
+                changed.get_or_insert(self.base.index + self.entries.len() as Index);
             }
         }
+        changed
     }
 
     /// Removes the entries up to a place, if it is behind the base.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::pieces::{self, Incoming, Piece, Snapshot};
 use crate::{
     Bug, Command, Entry, Index, Log, Mark, Members, Message, Operation, Raft, RaftKv, Role, State, answers, members,
-    reads, tell,
+    reads, tables, tell,
 };
 
 /// Heartbeats without an answer until entries are sent again, with batches.
@@ -39,6 +39,7 @@ impl Progress {
 /// A leader takes an entry.
 pub(crate) fn take(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State, entry: Entry) {
     state.disk.log.push(entry);
+    tables::pushed(ctx, &state.disk.log);
     send_news(protocol, ctx, state);
     // In a cluster of one node there is no answer to wait for.
     advance_commit(protocol, ctx, state);
@@ -65,8 +66,9 @@ pub(crate) fn append(
         return tell(ctx, state, leader, Raft::Missing(missing));
     }
     state.incoming = None;
-    if let Some(entries) = entries.get(skipped as usize..) {
-        log.replace_after(prev.index + skipped, entries);
+    let news = entries.get(skipped as usize..);
+    if let Some(from) = news.and_then(|entries| log.replace_after(prev.index + skipped, entries)) {
+        tables::replaced(ctx, log, from);
     }
     let matched = matched.max(log.base().index);
     commit_up_to(protocol, ctx, state, commit.min(matched));
@@ -88,7 +90,10 @@ pub(crate) fn install(ctx: &mut Context<Message>, state: &mut State, leader: Nod
             true => disk.log.forget_up_to(last.index),
             false => disk.log = Log::behind(last),
         }
-        (disk.commit, disk.store) = (last.index, store);
+        disk.commit = last.index;
+        let before = std::mem::replace(&mut disk.store, store);
+        tables::installed(ctx, &before, disk);
+        state.used = disk.store.room();
     }
     tell(ctx, state, leader, Raft::Matched(last.index));
 }
@@ -351,21 +356,25 @@ fn commit_up_to(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State
         let entry = state.disk.log.entry(next).expect("what is committed is in the log").clone();
         state.disk.commit = next;
         if let Some(Command { node, number, operation }) = entry.command {
-            let outcome = match operation {
-                Operation::Once(once) if protocol.bug == Bug::RepeatEarly => once.execute(&mut state.disk.store, next),
-                operation => operation.apply(&mut state.disk.store, next),
+            let store = &mut state.disk.store;
+            let before = store.room_of(&operation);
+            let outcome = match &operation {
+                Operation::Once(once) if protocol.bug == Bug::RepeatEarly => once.execute(store, next),
+                operation => operation.apply(store, next),
             };
+            state.used = state.used + store.room_of(&operation) - before;
+            tables::applied(ctx, store, &operation);
             if node == ctx.me() {
                 answers::answer(ctx, state, number, outcome);
             }
         }
     }
-    forget(protocol, state);
+    forget(protocol, ctx, state);
 }
 
 /// Forgets committed entries: some of the last ones stay for nodes that lag behind, and all behind a store that is sent in
 /// pieces; but no more than half of the room.
-fn forget(protocol: &RaftKv, state: &mut State) {
+fn forget(protocol: &RaftKv, ctx: &mut Context<Message>, state: &mut State) {
     let disk = &mut state.disk;
     let mut up_to = disk.commit.saturating_sub(protocol.kept);
     if let Role::Leader { snapshot: Some(known), .. } = &state.role {
@@ -381,5 +390,9 @@ fn forget(protocol: &RaftKv, state: &mut State) {
         }
         first -= 1;
     }
+    let before = disk.log.base();
     disk.log.forget_up_to(first);
+    if disk.log.base() != before {
+        tables::forgot(ctx, &disk.log);
+    }
 }

@@ -16,6 +16,9 @@ pub type Revision = u64;
 pub(crate) const PAGE_KEYS_MAX: u32 = 1_000;
 const PAGE_BYTES_MAX: usize = 256 << 10;
 
+/// The room of a key and a value of no bytes.
+const KEY_ROOM: usize = 64;
+
 /// Keys with their values, and the number of changes that led there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Store {
@@ -136,6 +139,14 @@ pub struct Page {
     pub has_more: bool,
 }
 
+impl Item {
+    /// The room that it takes with its key: a start reads, and a node that was far behind writes, no more keys than the usual fuel is
+    /// enough for.
+    fn room(&self, key: &str) -> usize {
+        key.len() + self.value.len() + KEY_ROOM
+    }
+}
+
 impl Store {
     /// A store of this revision without keys and sessions.
     pub(crate) fn empty(&self) -> Self {
@@ -148,9 +159,20 @@ impl Store {
         self.sessions.extend(part.sessions);
     }
 
-    /// Bytes of its keys and values.
-    pub(crate) fn size(&self) -> usize {
-        self.items.iter().map(|(key, item)| key.len() + item.value.len()).sum()
+    /// The room that its keys take.
+    pub(crate) fn room(&self) -> usize {
+        self.items.iter().map(|(key, item)| item.room(key)).sum()
+    }
+
+    /// The room that the key of an operation takes, if it has one with a value.
+    pub(crate) fn room_of(&self, operation: &Operation) -> usize {
+        let key = match operation {
+            Operation::Put(key, _) | Operation::Delete(key) => key,
+            Operation::Write(write) => &write.key,
+            Operation::Once(once) => return self.room_of(&once.write),
+            _ => return 0,
+        };
+        self.items.get(key).map_or(0, |item| item.room(key))
     }
 }
 

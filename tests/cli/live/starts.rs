@@ -1,11 +1,14 @@
 //! Starts of nodes: their ends, their peers, and their knowledge of earlier starts.
 
-use host_model::contract::FaultKind;
+use host_live::checkpoint::Durable;
+use host_live::node::Record;
+use host_live_net::{Disk, Owner, Ways};
+use host_model::contract::{FaultKind, WrittenKeys};
 use host_sandbox::fixtures::{self, Guest};
 
 use super::client::ask_until_told;
 use super::cluster::{Cluster, addresses, plugin};
-use super::judge::Outcome;
+use super::judge::{Operation, Outcome};
 use super::watched::{put, wait};
 use crate::cli::printed::Desk;
 use crate::cli::{Place, bundled};
@@ -160,7 +163,7 @@ fn clusters_without_a_name_draw_one() {
     write("east.toml", "data = \"east\"");
     write("west.toml", "data = \"west\"");
     let name = |folder: &str| desk.read(&format!("{folder}/cluster-name"));
-    let get = || ask_until_told(&all[3..6], &super::judge::Operation::Get("key".into()));
+    let get = || ask_until_told(&all[3..6], &Operation::Get("key".into()));
     let kept = Outcome::Value(Some(b"kept".to_vec()));
     let up = desk.starts("host live up west.toml --quiet 2> west.txt");
     assert_eq!(ask_until_told(&all[3..6], &put("other")), Outcome::Done);
@@ -219,7 +222,7 @@ fn a_cluster_takes_data_over_as_a_whole() {
     assert_eq!(refused.status.code(), Some(151), "{refused:?}");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("`--take-data`"), "{refused:?}");
     let up = desk.starts("host live up cluster.toml --quiet --take-data 2> second.txt");
-    let read = ask_until_told(&all[3..], &super::judge::Operation::Get("key".into()));
+    let read = ask_until_told(&all[3..], &Operation::Get("key".into()));
     assert_eq!(read, Outcome::Value(Some(b"kept".to_vec())));
     drop(up);
 }
@@ -316,5 +319,33 @@ fn every_fault_ends_a_node_as_it_ends_a_search() {
                 "{case}: {said}"
             );
         }
+    }
+}
+
+/// Nodes with the data of a version that kept all of it as bytes find it, and keep it in their maps: also after a kill, without those bytes.
+#[test]
+fn data_of_a_version_without_a_map_moves_to_the_map() {
+    let (mut nodes, cluster) = Cluster::start_with("ordered", "none", "");
+    assert_eq!(ask_until_told(cluster.clients(), &put("value")), Outcome::Done);
+    (0..3).for_each(|node| nodes.kill(node));
+    // A term and no vote; an empty log behind entry 5 of term 2, all of it committed; a key with its value; no requests, and no history.
+    let protocol = [&[2, 0, 2, 5, 0, 5, 1, 5][..], b"color", &[4], b"blue", &[0, 0]].concat();
+    let [plugin, digest, network] = ["raft-kv", "0123", "ordered"].map(str::to_owned);
+    for node in 0..3 {
+        let [disk, lock] = ["disk", "lock"].map(|kind| nodes.file(&format!("node-{node}.{kind}")));
+        [&disk, &lock].into_iter().for_each(|file| std::fs::remove_file(file).expect("it is there"));
+        let (plugin, digest, network) = (plugin.clone(), digest.clone(), network.clone());
+        let owner = Owner { node, plugin, digest, nodes: 3, config: String::new(), network, name: String::new() };
+        let (mut file, _) = Disk::open(&disk, &owner, Ways::default()).expect("it is new");
+        let (peers, disks, map) = Default::default();
+        let numbers = Durable { incarnation: 1, reserved: 1 };
+        let record = Record { numbers, protocol: Some(protocol.clone()), peers, disks, map };
+        file.write(&record, &WrittenKeys::default()).expect("there is room");
+    }
+    let color = Operation::Get("color".to_owned());
+    for words in [" --take-data", ""] {
+        (0..3).for_each(|node| nodes.start_with(node, words));
+        assert_eq!(ask_until_told(cluster.clients(), &color), Outcome::Value(Some(b"blue".to_vec())), "{words}");
+        (0..3).for_each(|node| nodes.kill(node));
     }
 }
