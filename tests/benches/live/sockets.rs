@@ -146,7 +146,21 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
             let (name, digest) = running.plugin();
             let (component, ways) = ((name.to_owned(), digest.to_owned()), Ways::default());
             let (tls, log) = (None, Sink::none());
-            let place = Place { identity, settings, addresses, tls, clients, metrics, log, disk, component, ways };
+            let (operations, all_end) = Default::default();
+            let place = Place {
+                identity,
+                settings,
+                addresses,
+                tls,
+                clients,
+                metrics,
+                log,
+                disk,
+                component,
+                ways,
+                operations,
+                all_end,
+            };
             let (watch, stop) = (watch(mode, &running, folder.path()), &stop);
             scope.spawn(move || run(factory, &place, watch, stop).unwrap_or_else(|error| panic!("{error}")))
         };
