@@ -120,9 +120,14 @@ fn a_wrong_history_is_named_with_its_place_and_a_remedy() {
     place.host(&["linearizable", "folder", "--model", "register"]).exits(153).says(&["it is a folder"]);
     place.put("history", right());
     let initial = ["linearizable", "history", "--model", "register", "--initial"];
-    place.host(&[&initial[..], &["x"]].concat()).exits(2).says(&["expected JSON"]);
-    place.host(&["linearizable", "history"]).exits(2).says(&["--model"]);
-    place.host(&["linearizable", "history", "--model", "stack"]).exits(2).says(&["stack", "queue"]);
+    for (words, part) in [
+        ([&initial[..], &["x"]].concat(), "expected JSON"),
+        (vec!["linearizable", "history"], "--model"),
+        (vec!["linearizable", "history", "--model", "stack"], "[possible values: register, cas-register, kv, queue"),
+    ] {
+        let ran = place.host(&words).exits(2);
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(part), "{ran:?}");
+    }
     let counter = lines(&[(0, "invoke", "read", "null")]);
     place.put("history", counter);
     let initial = ["linearizable", "history", "--model", "counter", "--initial", "[]"];
