@@ -119,7 +119,7 @@ fn simulated(component: &str, options: &[&str]) -> Value {
 #[test]
 fn nodes_do_the_same_with_their_state_in_the_map() {
     let components = components("raft");
-    let churn = ["--churn", "20/m", "--time", "5s"];
+    let churn = ["--churn", "60/m", "--time", "5s"];
     let terms = ["--", "--nodes", "3", "--resets", "20", "--set", "terms=3"];
     let (bug, worse) = (["--set", "bug=vote-not-persisted"], ["--set", "bug=term-not-persisted"]);
     let rows: [(&[&str], &[&str]); 5] = [
