@@ -210,6 +210,7 @@ mod tests {
             path: "components/a.wasm".to_owned(),
             is_component: true,
             digest: "0".to_owned(),
+            scenario: serde_json::Value::Null,
             options: Vec::new(),
         };
         Plan { format: FORMAT, host: "host 0.1.0".to_owned(), targets: vec![target], first_seed: 0, seeds }

@@ -31,6 +31,7 @@
 //!     path: format!("components/{name}.wasm"),
 //!     is_component: true,
 //!     digest: "00".to_owned(),
+//!     scenario: serde_json::json!({ "nodes": 3 }),
 //!     options: vec!["--algo".to_owned(), "walk".to_owned()],
 //! };
 //! let targets = vec![target("paxos"), target("raft")];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::folder::Folder;
 use crate::hosts::Host;
 use crate::plan::{Job, Plan};
-use crate::results::FINDINGS;
+use crate::results::WITH_VIOLATIONS;
 
 /// The exit codes of `host run` that come with a result.
 const WITH_RESULT: [i32; 7] = [0, 11, 12, 13, 14, 15, 75];
@@ -53,6 +53,9 @@ pub enum Attempt {
     /// No job can run.
     Refused(String),
 }
+
+/// The name of this machine for people.
+pub const THIS_MACHINE: &str = "this machine";
 
 /// A place where jobs run.
 #[derive(Debug)]
@@ -106,7 +109,7 @@ impl Place {
     /// Its name for people.
     pub fn name(&self) -> &str {
         match self {
-            Self::Here(_) => "this machine",
+            Self::Here(_) => THIS_MACHINE,
             Self::There(there) => &there.host.address,
         }
     }
@@ -161,7 +164,7 @@ impl Here {
         }
         let mut process = Process::start(&mut command)?;
         match process.wait(&|| true)?.and_then(|status| status.code()) {
-            Some(code) if FINDINGS.contains(&code) => Ok(()),
+            Some(code) if WITH_VIOLATIONS.contains(&code) => Ok(()),
             Some(code) => Err(format!("`replay` ends with {code}: {}", process.messages())),
             None => Err(process.messages()),
         }

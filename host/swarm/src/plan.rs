@@ -1,6 +1,7 @@
 //! The list of jobs.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The version of the file with a plan, and of the folders next to it.
 pub const FORMAT: u32 = 1;
@@ -33,6 +34,8 @@ pub struct Target {
     pub is_component: bool,
     /// The digest of the component.
     pub digest: String,
+    /// The cluster, as results and traces have it.
+    pub scenario: Value,
     /// Options of `host run`, without `--seed` and those of the output.
     pub options: Vec<String>,
 }

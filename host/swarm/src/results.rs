@@ -4,6 +4,7 @@ use std::path::Path;
 
 use host_model::contract::Sketch;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::folder::{Folder, Unread, read};
 use crate::plan::Job;
@@ -11,11 +12,11 @@ use crate::plan::Job;
 /// The version of the results of `host run` that is read.
 const RESULT_VERSION: u32 = 1;
 
-/// The exit codes of `host run` for findings.
-pub(crate) const FINDINGS: std::ops::RangeInclusive<i32> = 11..=15;
+/// The exit codes of `host run` for findings, and for a property that cannot be evaluated.
+const FINDINGS: [i32; 6] = [11, 12, 13, 14, 15, 75];
 
 /// The exit codes of violations, which have a trace.
-const WITH_VIOLATIONS: std::ops::RangeInclusive<i32> = 11..=14;
+pub(crate) const WITH_VIOLATIONS: std::ops::RangeInclusive<i32> = 11..=14;
 
 /// Sketches of the local states and messages of a job, or of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,7 @@ struct Stats {
     result: String,
     exit_code: i32,
     plugin: Plugin,
+    scenario: Value,
     violations: Vec<Violation>,
     renewals: Option<u64>,
 }
@@ -106,6 +108,9 @@ impl JobResult {
         if stats.plugin.digest.as_deref() != Some(&job.target.digest) {
             return Err(format!("its result is that of another build of {}", job.target.name));
         }
+        if stats.scenario != job.target.scenario {
+            return Err(format!("its result is that of another cluster than {}", job.target.name));
+        }
         if stats.exit_code != exit || WITH_VIOLATIONS.contains(&exit) && stats.violations.is_empty() {
             return Err("its result contradicts its exit code".to_owned());
         }
@@ -117,7 +122,7 @@ impl JobResult {
         Ok(Self { swarm, result: stats.result, exit, violations: stats.violations, sketches, is_part })
     }
 
-    /// It has a finding: its exit code is that of one.
+    /// It has a finding, or a property cannot be evaluated: its exit code says so.
     pub fn has_finding(&self) -> bool {
         FINDINGS.contains(&self.exit)
     }

@@ -15,6 +15,10 @@ const SWARM_VERSION: u32 = 1;
 /// The exit code if a job failed, and nothing was found.
 const SYSTEM: i32 = 153;
 
+/// The exit codes of a property that cannot be evaluated, and of one that is never reached.
+const EVALUATION: i32 = 75;
+const NEVER_REACHED: i32 = 15;
+
 /// The report on a swarm. It depends on the results of the jobs alone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -163,8 +167,15 @@ impl Summary {
         let ended: usize = self.results.values().sum();
         let verdicts: Vec<String> = self.results.iter().map(|(name, number)| format!("{number} {name}")).collect();
         let mut text = match self.findings.first() {
+            Some(finding) if self.exit_code == EVALUATION => format!("error: {}\n", finding.words()),
             Some(finding) => format!("violation: {}\n", finding.words()),
             None if ended == 0 => "nothing: no job has ended\n".to_owned(),
+            None if self.exit_code == NEVER_REACHED => {
+                "never-reached: a `sometimes` property holds in no state of a complete search\n".to_owned()
+            }
+            None if self.results.get("ok") == Some(&self.jobs) => {
+                "ok: each job is complete, and no property is violated\n".to_owned()
+            }
             None => "no violation was found; a swarm samples, and proves nothing\n".to_owned(),
         };
         text += &format!("jobs        {ended} of {} ended: {}\n", self.jobs, verdicts.join(", "));
@@ -285,6 +296,7 @@ mod tests {
             path: "components/paxos.wasm".to_owned(),
             is_component: true,
             digest: "0".to_owned(),
+            scenario: serde_json::Value::Null,
             options: Vec::new(),
         };
         let plan = Plan { format: FORMAT, host: String::new(), targets: vec![target], first_seed: 100, seeds: 6 };

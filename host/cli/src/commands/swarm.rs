@@ -9,7 +9,7 @@ use host_session::Request;
 use host_session::base::bounds::default_memory;
 use host_session::base::names::safe_name;
 use host_session::base::text::{count, json_text};
-use host_session::base::{Exit, Failure, units};
+use host_session::base::{Exit, Failure, files, units};
 use host_session::cluster::Cluster;
 use host_session::scopes::{self, Scope};
 use host_session::spec::RunSpec;
@@ -17,13 +17,13 @@ use host_session::spec::expectation::Expectation;
 use host_swarm::error::SwarmError;
 use host_swarm::folder::Folder;
 use host_swarm::hosts::Hosts;
-use host_swarm::place::{Here, Place, There};
+use host_swarm::place::{Here, Place, THIS_MACHINE, There};
 use host_swarm::plan::{FORMAT, Plan, Target};
 use host_swarm::results::JobResult;
 use host_swarm::run::{News, Over, Swarm};
 use host_swarm::schedule::Rules;
-use host_swarm::summary::Summary;
-use serde_json::json;
+use host_swarm::summary::{Finding, Summary};
+use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::options::after_dashes;
@@ -49,6 +49,9 @@ const OWN: [&str; 14] = [
 
 /// The options of `host run` that name files of this machine.
 const OF_FILES: [&str; 5] = ["spec", "node", "adversary", "twin", "prefix"];
+
+/// Maximum bytes of a trace.
+const TRACE_BYTES_MAX: u64 = 256 << 20;
 
 /// The minimum time between two lines of progress.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -99,7 +102,7 @@ fn jobs(arguments: &JobsArguments, program: &str, environment: &mut Environment<
     let mut progress = Progress::new(&plan, wanted.len(), arguments.source.quiet);
     let over = swarm.run(wanted, &mut |news| progress.tell(&news, environment)).map_err(failure)?;
     let summary = Summary::new(&plan, &over, program);
-    confirm(&summary, &plan, &folder, &here)?;
+    confirm(&summary, &plan, &over, &here, &|place| place == THIS_MACHINE)?;
     let text = if arguments.json { json_text(&summary) } else { summary.text(&plan) };
     environment.print(&text)?;
     let is_stopped = interrupted.load(std::sync::atomic::Ordering::Relaxed);
@@ -126,7 +129,7 @@ fn targets(
         let mut spec = given.spec();
         spec.process.source = arguments.source.into();
         let scopes = scopes::scopes(&arguments.over, &spec)?;
-        let first = scopes.first().map_or(spec.clone(), |scope| scope.run(spec));
+        let first = scopes.first().map_or(spec.clone(), |scope| scope.run(spec.clone()));
         let request = Request::new(first, &mut environment.context())?;
         let is_component = request.scenario.is_none();
         check(&request, has_hosts, &arguments.options)?;
@@ -136,23 +139,34 @@ fn targets(
             false => plugin.display().to_string(),
         };
         for scope in scopes {
-            targets.push(target(&cluster, &scope, &path, is_component, &arguments.options));
+            let request = Request::new(scope.run(spec.clone()), &mut environment.context())?;
+            let of_scope = request.located(|| request.open(&mut environment.context()))?;
+            targets.push(target(&of_scope, &scope, &path, is_component, &arguments.options)?);
         }
     }
     Ok((targets, components))
 }
 
-fn target(cluster: &Cluster, scope: &Scope, path: &str, is_component: bool, options: &[String]) -> Target {
+fn target(
+    cluster: &Cluster,
+    scope: &Scope,
+    path: &str,
+    is_component: bool,
+    options: &[String],
+) -> Result<Target, Failure> {
     let reference = &cluster.plugin.reference;
     let of = if is_component { reference.name.as_str() } else { path };
     let scoped = scope.to_string();
-    Target {
+    let scenario = serde_json::to_value(&cluster.scenario)
+        .map_err(|error| Failure::system(format_args!("the cluster cannot be written: {error}")))?;
+    Ok(Target {
+        scenario,
         name: if scoped.is_empty() { of.to_owned() } else { format!("{of}, {scoped}") },
         path: path.to_owned(),
         is_component,
         digest: reference.digest.clone().unwrap_or_default(),
         options: options.iter().cloned().chain(scope.words()).collect(),
-    }
+    })
 }
 
 /// The path of a component in the folder of a swarm.
@@ -212,33 +226,65 @@ fn keep(component: &Path, path: &Path, environment: &Environment<'_>) -> Result<
 
 /// This machine, with no process if there are others and none is asked for.
 fn here(arguments: &JobsArguments, has_hosts: bool, environment: &Environment<'_>) -> Result<Here, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::system(format_args!("cannot find the program of the jobs: {error}")))?;
     let auto = || if has_hosts { 0 } else { units::workers("auto").map_or(1, std::num::NonZeroUsize::get) };
     let processes = arguments.processes.map_or_else(auto, std::num::NonZeroUsize::get);
     let is_bounded = arguments.options.iter().any(|option| option.starts_with("--memory") || option == "-m");
     let share = default_memory().filter(|_| !is_bounded).map(|all| all / processes.max(1) as u64);
     let options = share.map_or_else(Vec::new, |bytes| vec!["--memory".to_owned(), format!("{bytes}B")]);
-    Ok(Here { program, directory: environment.directory.clone(), processes, options })
+    Ok(Here { processes, options, ..here_alone(environment)? })
 }
 
-/// Replays the findings of other machines here.
-fn confirm(summary: &Summary, plan: &Plan, folder: &Folder, here: &Here) -> Result<(), Failure> {
+/// This machine without processes.
+fn here_alone(environment: &Environment<'_>) -> Result<Here, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::system(format_args!("cannot find the program of the jobs: {error}")))?;
+    Ok(Here { program, directory: environment.directory.clone(), processes: 0, options: Vec::new() })
+}
+
+/// Replays findings here: the trace of each shape that is shown. `is_ours` says which machines need no confirmation.
+fn confirm(
+    summary: &Summary,
+    plan: &Plan,
+    over: &Over,
+    here: &Here,
+    is_ours: &dyn Fn(&str) -> bool,
+) -> Result<(), Failure> {
     for finding in &summary.findings {
-        let job = plan.job(finding.job);
-        let place = folder.record(finding.job).map(|record| record.place);
-        let Some(place) = place.filter(|place| place != Place::Here(here.clone()).name()) else { continue };
-        let component = folder.path().join(&job.target.path);
+        let target = plan.job(finding.job).target;
+        let swarm = over.results.get(&finding.job).map(|result| &result.swarm);
+        let record = swarm.and_then(|swarm| Some((swarm, swarm.record(finding.job)?)));
+        let Some((swarm, record)) = record.filter(|(_, record)| !is_ours(&record.place)) else { continue };
+        // The component of a scenario is not in the folder.
+        if !target.is_component || finding.trace.is_none() && summary.exit_code == i32::from(Exit::Evaluation.code()) {
+            continue;
+        }
         let replayed = match &finding.trace {
-            Some(trace) => here.replays(Path::new(trace), &component),
+            Some(trace) => told_by(Path::new(trace), finding, target)
+                .and_then(|()| here.replays(Path::new(trace), &swarm.path().join(&target.path))),
             None => Err("it has no trace".to_owned()),
         };
         replayed.map_err(|why| {
-            let what = format_args!("{place}: the finding of job {} does not replay here: {why}", finding.job);
+            let what = format_args!("{}: the finding of job {} does not replay here: {why}", record.place, finding.job);
             Failure::system(what).help("install the same build of `host` there, and remove the folder of that job")
         })?;
     }
     Ok(())
+}
+
+/// Checks that a trace is one of the target's cluster, and ends in a violation of the property of the finding.
+fn told_by(trace: &Path, finding: &Finding, target: &Target) -> Result<(), String> {
+    let text = files::read_text_bounded(trace, TRACE_BYTES_MAX).map_err(|error| error.to_string())?;
+    let trace: Value = serde_json::from_str(&text).map_err(|error| format!("its trace is no JSON: {error}"))?;
+    if trace["scenario"] != target.scenario || trace["plugin"]["digest"] != target.digest.as_str() {
+        return Err("its trace is one of another cluster".to_owned());
+    }
+    let (name, property) = (&trace["finding"]["name"], &trace["finding"]["property"]);
+    match &finding.property {
+        Some(expected) if name != expected.as_str() && property != expected.as_str() => {
+            Err(format!("its trace is not about {expected}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// About equal parts of the jobs.
@@ -266,6 +312,8 @@ fn merged(arguments: &MergeArguments, program: &str, environment: &mut Environme
     }
     let over = Over { jobs: 0..plan.len(), results, failed: BTreeMap::new() };
     let summary = Summary::new(&plan, &over, program);
+    // The folders may come from anywhere.
+    confirm(&summary, &plan, &over, &here_alone(environment)?, &|_| false)?;
     environment.print(&if arguments.json { json_text(&summary) } else { summary.text(&plan) })?;
     Ok(Exit::of_code(summary.exit_code).unwrap_or(Exit::System))
 }
