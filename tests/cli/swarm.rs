@@ -224,8 +224,10 @@ fn machines_that_fail_are_named_and_others_run_their_jobs() {
     // A machine that reports another component, and one whose finding is made up.
     let forged = "#!/bin/sh\n[ \"$1\" = --version ] && exec 'REAL' --version\n'REAL' \"$@\"; code=$?\nsed -i 's/\"digest\": \"[^\"]*\"/\"digest\": \"00\"/' 0*/stats.json\nexit $code\n";
     let made_up = "#!/bin/sh\n[ \"$1\" = --version ] && exec 'REAL' --version\n'REAL' \"$@\"; code=$?\nfor trace in 0*/trace.json; do [ -e $trace ] && echo '{}' > $trace; done\nexit $code\n";
+    let sneaky = "#!/bin/sh\n[ \"$1\" = --version ] && exec 'REAL' --version\nexec 'REAL' \"$@\" --nodes 2\n";
     for (name, script, code, words) in [
         ("forged", forged, 153, "forged: its result is that of another build of paxos"),
+        ("sneaky", sneaky, 153, "sneaky: its result is that of another cluster than paxos"),
         ("liar", made_up, 153, "liar: the finding of job "),
     ] {
         hosts(&place, &program, &[(name, Some(script))]);
@@ -337,4 +339,23 @@ fn what_is_no_swarm_is_refused_with_the_remedy() {
     let output = run(&program, &place, &["swarm", "t.toml", "--out", "a", "--seeds", "2", "--json", "--quiet"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     assert_eq!((output.status.code(), &report["results"]), (Some(0), &json!({ "incomplete": 2 })));
+}
+
+/// The first line has the verdict, and the exit code is that of `host run`.
+#[test]
+fn the_verdict_of_complete_jobs_is_that_of_a_run() {
+    let Some(program) = program() else { return };
+    let place = Place::new();
+    for (folder, options, code, line) in [
+        ("ok", &[][..], 0, "ok: each job is complete, and no property is violated"),
+        ("never", &["--sometimes", "crowd=size(nodes) > 5"], 15, "never-reached: "),
+        ("wrong", &["--always", "there=node.nowhere == 1"], 75, "error: there"),
+    ] {
+        let swarm = ["swarm", bundled("paxos"), "--quiet", "--out", folder, "--seeds", "2", "--", "--time", "60s"];
+        let output = run(&program, &place, &[&swarm[..], options].concat());
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.code() == Some(code) && text.starts_with(line), "{output:?}");
+        let alone = place.host(&[&["run", bundled("paxos"), "--time", "60s"], options].concat());
+        assert_eq!(i32::from(alone.code), code, "{alone:?}");
+    }
 }
