@@ -82,7 +82,7 @@ impl Store<'_> {
             let mut text = format!("name = \"bench\"\nplugin = {built:?}\nnetwork = \"ordered\"\n");
             // Those of plugins/raft-kv/cluster.toml.
             text += "[parameters]\nterms = 0\nkept = 100\nheartbeats = true\nsteps-down = true\npre-vote = true\nbatches = true\n\
-                     reads = \"index\"\nrevisions = true\nsessions = 1000\nroom = 16777216\n";
+                     reads = \"index\"\nrevisions = true\nsessions = 1000\nroom = 16777216\n[limits]\nfuel = 1000000000\n";
             for node in 0..NODES {
                 let [address, clients] = [0, 1].map(|of| self.address(node, of));
                 text += &format!("[[node]]\naddress = \"{address}\"\nclients = \"{clients}\"\n");
