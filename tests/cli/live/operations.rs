@@ -1,5 +1,6 @@
 //! The work of operators: the status, restarts one by one, and a new component.
 
+use std::mem::take;
 use std::net::SocketAddr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,6 +99,9 @@ struct Service {
     desk: Desk,
     clients: Vec<SocketAddr>,
     running: Vec<Option<Started>>,
+    begun: Instant,
+    /// All that clients have asked since then.
+    judge: Judge,
 }
 
 impl Service {
@@ -111,7 +115,8 @@ impl Service {
             format!("[[node]]\naddress = \"{own}\"\nclients = \"{clients}\"\nmetrics = \"{metrics}\"\n")
         };
         desk.put("nodes", (0..3).map(node).collect::<String>());
-        let mut service = Self { desk, clients: all[3..6].to_vec(), running: vec![None, None, None] };
+        let (clients, running) = (all[3..6].to_vec(), vec![None, None, None]);
+        let mut service = Self { desk, clients, running, begun: Instant::now(), judge: Judge::default() };
         service.describe(head);
         (0..3).for_each(|node| service.run(node));
         Some(service)
@@ -159,7 +164,7 @@ impl Service {
 
     /// Clients ask while something else happens. Their answers are linearizable, and no acknowledged write is lost.
     fn under_load(&mut self, during: impl FnOnce(&mut Self)) -> Told {
-        let (begun, judge, is_over) = (Instant::now(), Mutex::new(Judge::default()), AtomicBool::new(false));
+        let (begun, judge, is_over) = (self.begun, Mutex::new(take(&mut self.judge)), AtomicBool::new(false));
         let clients = self.clients.clone();
         std::thread::scope(|scope| {
             for number in 0..CLIENTS {
@@ -169,9 +174,9 @@ impl Service {
             during(self);
             is_over.store(true, Ordering::Relaxed);
         });
-        let mut judge = judge.into_inner().expect("no client has panicked");
-        judge.read_all(|operation| ask_until_told(&clients, operation));
-        judge.verdict().unwrap_or_else(|why| panic!("{why}"))
+        self.judge = judge.into_inner().expect("no client has panicked");
+        self.judge.read_all(|operation| ask_until_told(&clients, operation));
+        self.judge.verdict().unwrap_or_else(|why| panic!("{why}"))
     }
 }
 
