@@ -159,9 +159,7 @@ impl Here {
         let mut command = Command::new(&self.program);
         command.arg("replay").arg(trace).arg("--plugin").arg(component).arg("--quiet");
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        if !self.directory.as_os_str().is_empty() {
-            command.current_dir(&self.directory);
-        }
+        enter(&mut command, &self.directory);
         let mut process = Process::start(&mut command)?;
         match process.wait(&|| true)?.and_then(|status| status.code()) {
             Some(code) if WITH_VIOLATIONS.contains(&code) => Ok(()),
@@ -188,9 +186,7 @@ impl Here {
         command.arg("run").arg(target).args(&job.target.options).args(&self.options);
         command.args(fixed(job)).arg("--out").arg(&out).stdout(Stdio::null());
         command.stdin(lock.try_clone().map_err(|error| format!("the lock cannot be handed over: {error}"))?);
-        if !self.directory.as_os_str().is_empty() {
-            command.current_dir(&self.directory);
-        }
+        enter(&mut command, &self.directory);
         let mut process = Process::start(&mut command)?;
         Ok(match process.wait(is_needed)? {
             Some(status) => process.attempt(status),
@@ -326,9 +322,7 @@ impl There {
         let program = self.ssh.first().map_or("ssh", String::as_str);
         let mut command = Command::new(program);
         command.args(self.ssh.iter().skip(1)).arg(&self.host.address).arg(script);
-        if !self.directory.as_os_str().is_empty() {
-            command.current_dir(&self.directory);
-        }
+        enter(&mut command, &self.directory);
         command
     }
 }
@@ -385,6 +379,13 @@ impl Process {
             true => "it said nothing".to_owned(),
             false => lines.join("; "),
         }
+    }
+}
+
+/// Runs a command in a folder; in the current one if it has no name.
+fn enter(command: &mut Command, directory: &Path) {
+    if !directory.as_os_str().is_empty() {
+        command.current_dir(directory);
     }
 }
 

@@ -129,19 +129,16 @@ fn targets(
         let mut spec = given.spec();
         spec.process.source = arguments.source.into();
         let scopes = scopes::scopes(&arguments.over, &spec)?;
-        let first = scopes.first().map_or(spec.clone(), |scope| scope.run(spec.clone()));
-        let request = Request::new(first, &mut environment.context())?;
-        let is_component = request.scenario.is_none();
-        check(&request, has_hosts, &arguments.options)?;
-        let cluster = request.located(|| request.open(&mut environment.context()))?;
-        let path = match is_component {
-            true => component(&cluster, &mut components),
-            false => plugin.display().to_string(),
-        };
         for scope in scopes {
             let request = Request::new(scope.run(spec.clone()), &mut environment.context())?;
-            let of_scope = request.located(|| request.open(&mut environment.context()))?;
-            targets.push(target(&of_scope, &scope, &path, is_component, &arguments.options)?);
+            let is_component = request.scenario.is_none();
+            check(&request, has_hosts, &arguments.options)?;
+            let cluster = request.located(|| request.open(&mut environment.context()))?;
+            let path = match is_component {
+                true => component(&cluster, &mut components),
+                false => plugin.display().to_string(),
+            };
+            targets.push(target(&cluster, &scope, &path, is_component, &arguments.options)?);
         }
     }
     Ok((targets, components))
