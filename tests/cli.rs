@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `any_language` | a language without a template |
 //! | `assumptions` | consistency of faults, progress and gaps in each report |
+//! | `asynchronous` | nodes that are asynchronous programs |
 //! | `results` | verdicts and counts on the bundled plugins |
 //! | `by_memory` | states distinguished by the memory of a component |
 //! | `explore` | the API of `host explore` over HTTP |
@@ -61,6 +62,7 @@
 
 mod any_language;
 mod assumptions;
+mod asynchronous;
 mod audits;
 mod bad_input;
 mod book;
@@ -379,6 +381,7 @@ fn bundled(name: &str) -> &'static str {
             (name, wasm.to_str().expect("the path of this repository is text").to_owned())
         };
         [
+            "async-election",
             "chord",
             "fanout",
             "linearizable-register",

@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `asynchronous` | a plugin of tasks, compared with the same node written by hand |
 //! | `live_states` | the traces that come with Paxos and Multi-Paxos, and how far their bugs are from there |
 //! | `worlds` | plugins in worlds: the node of `host live` in virtual time |
 
+mod asynchronous;
 mod live_states;
 mod worlds;
 

@@ -79,6 +79,7 @@
 //! | `linearizability` | histories of clients |
 //! | `property` | properties over typed views |
 //! | `storage` | the durable map, as typed tables |
+//! | `tasks` | nodes that are asynchronous programs |
 //! | `ready_made` | properties of many protocols, a disk, and budgets of local events |
 //! | `specification` | properties from outside |
 //! | `parameters` | parameters, declared and read in one place |
@@ -118,6 +119,7 @@ mod renaming;
 mod role;
 mod specification;
 pub mod storage;
+pub mod tasks;
 mod timers;
 
 #[cfg(target_arch = "wasm32")]

@@ -103,6 +103,7 @@ const PURE_USES: &[&str] = &[
 const UNSAFE: &[&str] = &[
     "guest-sdk/src/arena.rs",
     "guest-sdk/src/arena/tests.rs",
+    "guest-sdk/src/tasks/waker.rs",
     "guest-sdk/src/wasm/bindings.rs",
     "guest-sdk/src/wasm/getrandom.rs",
     "guest-sdk/src/wasm/spec/bindings.rs",

@@ -48,6 +48,15 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/storage.rs",
     "src/storage/key.rs",
     "src/storage/native.rs",
+    "src/tasks.rs",
+    "src/tasks/current.rs",
+    "src/tasks/executor.rs",
+    "src/tasks/network.rs",
+    "src/tasks/program.rs",
+    "src/tasks/ready.rs",
+    "src/tasks/timers.rs",
+    "src/tasks/waker.rs",
+    "src/tasks/zone.rs",
     "src/test.rs",
     "src/test/clients.rs",
     "src/test/explore.rs",
@@ -197,7 +206,8 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in ["", "layers", "opaque", "linearizability", "ready_made", "storage", "test", "wasm", "wasm/spec"]
+        for folder in
+            ["", "layers", "opaque", "linearizability", "ready_made", "storage", "tasks", "test", "wasm", "wasm/spec"]
         {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
