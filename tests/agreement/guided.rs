@@ -98,6 +98,29 @@ fn walks_are_a_mix_by_default() {
     assert_ne!(of_default, summary(&run(&toy, even, 1, guided::run)));
 }
 
+/// The curve counts what properties see of a node: with a property that names each state as many views as states, without properties of
+/// system scope the same one for all.
+#[test]
+fn the_curve_counts_views() {
+    let named = chain();
+    let mut plain = Toy::new(2);
+    for state in 0..LENGTH {
+        plain = plain.rule(0, state, ToyTrigger::Local(0), state + 1, &[]);
+    }
+    let last = |toy: &Toy, strategy| {
+        let (report, _) = run(toy, bounds(1, 300), 1, strategy);
+        let point = *report.curve.last().expect("more than 1,024 steps");
+        (point.views, point.local_states)
+    };
+    for strategy in [guided::run as Strategy, random_walk::run] {
+        let (views, states) = last(&named, strategy);
+        // The other node stays in its start state.
+        assert!(views > 3 && states > 3 && views.abs_diff(states) <= 1, "{views} views of {states} states");
+        let (views, states) = last(&plain, strategy);
+        assert!(views == 1 && states > u64::from(LENGTH), "{views} views of {states} states");
+    }
+}
+
 /// Walks from the start need more steps to get there.
 #[test]
 fn an_archive_leads_where_walks_from_the_start_do_not() {

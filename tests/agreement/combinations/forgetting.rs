@@ -191,9 +191,9 @@ fn descriptions_guide_walks_and_are_no_findings() {
 }
 
 /// Where the curve has its points, and what it counts there.
-fn curve(report: &Report) -> (Vec<[u64; 2]>, Vec<[u64; 2]>) {
-    let split = |CurvePoint { transitions, walks, local_states, outcomes }: &CurvePoint| {
-        ([*transitions, *walks], [*local_states, *outcomes])
+fn curve(report: &Report) -> (Vec<[u64; 2]>, Vec<[u64; 3]>) {
+    let split = |CurvePoint { transitions, walks, local_states, views, outcomes }: &CurvePoint| {
+        ([*transitions, *walks], [*local_states, *views, *outcomes])
     };
     report.curve.iter().map(split).unzip()
 }

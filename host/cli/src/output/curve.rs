@@ -22,6 +22,7 @@ pub fn section(curve: &[CurvePointReport], is_at_least: bool) -> Option<String> 
     let mut rows = vec![
         ("after steps", row(|point| point.transitions)),
         ("local states", row(|point| point.local_states)),
+        ("views", row(|point| point.views)),
         ("outcomes", row(|point| point.outcomes)),
     ];
     if !is_at_least && !grows(|point| point.local_states) && !grows(|point| point.outcomes) {
@@ -34,11 +35,12 @@ pub fn section(curve: &[CurvePointReport], is_at_least: bool) -> Option<String> 
 mod tests {
     use super::*;
 
-    /// A curve of these local states, with twice as many outcomes.
+    /// A curve of these local states, with twice as many outcomes and half as many views.
     fn curve(local_states: &[u64]) -> Vec<CurvePointReport> {
         let points = local_states.iter().enumerate().map(|(index, local_states)| {
             let (transitions, walks) = (1_024 << index, 3);
-            CurvePointReport { transitions, walks, local_states: *local_states, outcomes: local_states * 2 }
+            let (views, outcomes) = (local_states / 2, local_states * 2);
+            CurvePointReport { transitions, walks, local_states: *local_states, views, outcomes }
         });
         points.collect()
     }
@@ -53,6 +55,7 @@ mod tests {
         let steep = section(&curve(&[10, 100, 200, 300, 400, 500, 600]), false).expect("a curve");
         assert!(steep.contains("after steps   2,048, 4,096, 8,192, 16,384, 32,768, 65,536\n"), "{steep}");
         assert!(steep.contains("local states  100, 200, 300, 400, 500, 600\n"), "{steep}");
+        assert!(steep.contains("views         50, 100, 150, 200, 250, 300\n"), "{steep}");
         assert!(steep.contains("outcomes      200, 400, 600, 800, 1,000, 1,200\n"), "{steep}");
         assert!(!steep.contains("flat"), "{steep}");
     }

@@ -138,6 +138,8 @@ pub struct CurvePoint {
     pub walks: u64,
     /// Distinct local states, at least.
     pub local_states: u64,
+    /// Distinct views of a node for the properties of system scope, at least.
+    pub views: u64,
     /// Distinct outcomes, at least.
     pub outcomes: u64,
 }

@@ -169,14 +169,16 @@ pub struct CurvePointReport {
     pub walks: u64,
     /// Distinct local states; a lower bound.
     pub local_states: u64,
+    /// Distinct views of a node, all that properties of system scope see of it; a lower bound.
+    pub views: u64,
     /// Distinct outcomes; a lower bound.
     pub outcomes: u64,
 }
 
 impl From<CurvePoint> for CurvePointReport {
     fn from(point: CurvePoint) -> Self {
-        let CurvePoint { transitions, walks, local_states, outcomes } = point;
-        Self { transitions, walks, local_states, outcomes }
+        let CurvePoint { transitions, walks, local_states, views, outcomes } = point;
+        Self { transitions, walks, local_states, views, outcomes }
     }
 }
 

@@ -19,18 +19,18 @@ impl Distinct {
         Self { seen: FxHashSet::default(), bytes_max, is_full: false }
     }
 
-    /// Counts an item.
-    pub(super) fn insert(&mut self, fingerprint: Fingerprint) {
+    /// Counts an item; returns whether it was not counted before.
+    pub(super) fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         if self.is_full {
-            return;
+            return false;
         }
         // A full table doubles, and keeps the old places until it has the new ones.
         let is_growing = self.seen.len() == self.seen.capacity();
         if is_growing && 3 * self.bytes() > self.bytes_max {
             self.is_full = !self.seen.contains(&fingerprint);
-            return;
+            return false;
         }
-        self.seen.insert(fingerprint);
+        self.seen.insert(fingerprint)
     }
 
     /// A lower bound of the number of items.
@@ -59,7 +59,7 @@ mod tests {
         let mut many = Distinct::new(100_000);
         for round in 0..3 {
             for number in 0..5_000_u32 {
-                few.insert(number.into());
+                assert_eq!(few.insert(number.into()), round == 0, "{number}");
                 many.insert(number.into());
                 assert!(many.bytes() <= 100_000, "{number}");
             }

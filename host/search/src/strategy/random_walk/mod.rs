@@ -28,12 +28,14 @@ mod shorten;
 mod suspects;
 mod way;
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use host_model::contract::fingerprint;
 use host_model::contract::{Judgement, NodeId};
-use host_model::lts::{Lts, Mover, Stepper};
+use host_model::lts::{LocalStateId, Lts, Mover, Stepper};
 use host_model::trace::start::Start;
+use rustc_hash::FxHasher;
 
 use crate::global::judge::judge_start;
 use crate::kernel::{
@@ -117,6 +119,8 @@ struct WalkSearch<'s> {
     has_enough: bool,
     transitions: u64,
     local_states: Distinct,
+    /// What properties of system scope see of a node.
+    views: Distinct,
     outcomes: Distinct,
     /// Messages of local transition systems that were dropped.
     messages: Distinct,
@@ -146,6 +150,7 @@ impl<'s> WalkSearch<'s> {
             has_enough: false,
             transitions: 0,
             local_states: distinct(),
+            views: distinct(),
             outcomes: distinct(),
             messages: distinct(),
             memo_max,
@@ -216,7 +221,7 @@ impl<'s> WalkSearch<'s> {
         for number in self.numbers.start..last {
             let walk = self.begin(ground, number)?;
             for local in walk.cursor.locals() {
-                self.local_states.insert(ground.stepper.state(*local).fingerprint);
+                self.see(&ground.stepper, *local);
             }
             self.begun += 1;
             self.walks.push(walk);
@@ -330,14 +335,14 @@ impl<'s> WalkSearch<'s> {
         let fingerprint = |id| ground.stepper.known().brief(id).fingerprint;
         let before = fingerprint(walk.local(child.step.node));
         self.outcomes.insert(fingerprint::of_outcome(before, trigger, child.step.outcome));
-        self.local_states.insert(fingerprint(child.next));
+        self.see(&ground.stepper, child.next);
         let judged = walk.cursor.judge_child(&mut ground.stepper, &child);
         ground.take(walk, &child);
         self.transitions += 1;
         if self.transitions >= CURVE_FIRST && self.transitions.is_power_of_two() {
-            let (local_states, outcomes) = (self.local_states.len(), self.outcomes.len());
             let (transitions, walks) = (self.transitions, self.begun);
-            self.report.curve.push(CurvePoint { transitions, walks, local_states, outcomes });
+            let [local_states, views, outcomes] = [&self.local_states, &self.views, &self.outcomes].map(Distinct::len);
+            self.report.curve.push(CurvePoint { transitions, walks, local_states, views, outcomes });
         }
         if self.report.growth.is_none() {
             self.report.growth = walk.lengths.look(&ground.stepper, walk.cursor.locals(), walk.depth);
@@ -354,6 +359,16 @@ impl<'s> WalkSearch<'s> {
         }
         let is_full = self.note(ground, walk, judged.judgements)?;
         Ok(unless_stopped(is_full, judged.stopped)?)
+    }
+
+    /// Counts a local state, and its views if it was not seen before.
+    fn see(&mut self, stepper: &Stepper<'_>, local: LocalStateId) {
+        if !self.local_states.insert(stepper.known().brief(local).fingerprint) {
+            return;
+        }
+        let mut views = FxHasher::default();
+        stepper.views(local).hash(&mut views);
+        self.views.insert(views.finish().into());
     }
 
     /// Notes the judgements of the current state of a walk; returns whether the search is to end now.
@@ -398,7 +413,9 @@ impl<'s> WalkSearch<'s> {
     }
 
     fn count_messages(&mut self, lts: &Lts<'_>) {
-        lts.message_fingerprints().into_iter().for_each(|message| self.messages.insert(message));
+        for message in lts.message_fingerprints() {
+            self.messages.insert(message);
+        }
     }
 
     fn counts(&self) -> Counts {
@@ -413,7 +430,7 @@ impl<'s> WalkSearch<'s> {
 
     fn progress(&self, stepper: &Stepper<'_>) -> Progress {
         let first = if self.report.renewals > 0 { self.search.lts.counts().bytes } else { 0 };
-        let seen = [&self.local_states, &self.outcomes, &self.messages].map(Distinct::bytes);
+        let seen = [&self.local_states, &self.views, &self.outcomes, &self.messages].map(Distinct::bytes);
         let walks = self.walks.iter().map(Walk::bytes).sum::<u64>();
         let suspects = self.suspects.as_ref().map_or(0, Suspects::bytes);
         let archive = self.archive.as_ref().map_or(0, Archive::bytes);
@@ -432,7 +449,7 @@ impl<'s> WalkSearch<'s> {
         if self.report.renewals > 0 {
             self.report.counts.messages = Some(self.messages.len());
         }
-        let seen = [&self.local_states, &self.outcomes, &self.messages];
+        let seen = [&self.local_states, &self.views, &self.outcomes, &self.messages];
         self.report.are_lower_bounds = seen.into_iter().any(Distinct::is_lower_bound);
         self.report
     }
