@@ -18,3 +18,10 @@ replace github.com/golang/protobuf => /usr/share/gocode/src/github.com/golang/pr
 
 // The SDK for Go.
 replace register-go => ../../plugins/register-go
+
+// Tools that gogo/protobuf names and nothing here uses.
+exclude (
+	github.com/kisielk/errcheck v1.5.0
+	github.com/kisielk/gotool v1.0.0
+	golang.org/x/tools v0.0.0-20210106214847-113979e3529a
+)
