@@ -6,9 +6,10 @@ use std::process::Command;
 use super::{Tier, Toolchain};
 use crate::install::pip;
 use crate::job::{Job, Made, Say};
+use crate::manifest::Manifest;
 use crate::source::SourceState;
 use crate::tool::{Tool, finish, on_path, tool};
-use crate::{BuildError, update};
+use crate::{BuildError, copies, update};
 
 pub(super) const ROW: Toolchain = Toolchain {
     name: "go",
@@ -96,7 +97,8 @@ fn is_about_json(output: &str) -> bool {
     output.contains("json") || output.contains("GOEXPERIMENT")
 }
 
-/// The folders from which `go.mod` takes libraries. The compiler would name a missing folder, but no remedy.
+/// The folders from which `go.mod` takes libraries, with the copies that their manifests name: a fresh checkout has no SDK in the folder of
+/// a plugin that another one imports. The compiler would name a missing folder, but no remedy.
 fn libraries(job: &Job<'_>) -> Result<Vec<PathBuf>, BuildError> {
     let manifest = job.source.text("go.mod").unwrap_or_default();
     let mut folders = Vec::new();
@@ -106,6 +108,7 @@ fn libraries(job: &Job<'_>) -> Result<Vec<PathBuf>, BuildError> {
             let name = job.source.name.clone();
             return Err(BuildError::NoLibraryFolder { name, folder, line: line.to_owned() });
         }
+        copies::bring(&folder, &Manifest::read(&folder)?.build.copies)?;
         folders.push(folder);
     }
     Ok(folders)
@@ -168,6 +171,25 @@ mod tests {
         let error = crate::build(folder.path(), &options, &mut |_| ()).expect_err("there is no b").to_string();
         let said = "/b, and there is no such folder; go.mod says:\n  replace b => ./b // apt-get install b";
         assert!(error.ends_with(said), "{error}");
+    }
+
+    #[test]
+    fn a_library_gets_the_copies_that_its_manifest_names() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let put = |name: &str, text: &str| {
+            let path = place.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a new folder");
+            std::fs::write(path, text).expect("a new file");
+        };
+        put("sdk/host.go", "package host\n");
+        put("library/go.mod", "module library\n");
+        put("library/host.toml", "[build.copies]\n\"host\" = \"../sdk\"\n");
+        put("plugin/go.mod", "module plugin\n\ngo 1.24\n\nreplace library => ../library\n");
+        let source = Source::open(&place.path().join("plugin")).expect("a folder");
+        let options = Options::default();
+        let job = Job { source: &source, options: &options };
+        assert_eq!(super::libraries(&job).map_err(|error| error.to_string()).expect("one library").len(), 1);
+        assert!(place.path().join("library/host/host.go").is_file());
     }
 
     #[test]
