@@ -24,8 +24,15 @@ use host_tests::{opened, processor_seconds};
 use serde_json::Value;
 
 /// The columns, as options of `host run`.
-const STRATEGIES: [&[&str]; 6] =
-    [&["auto"], &["bdfs"], &["bdfs", "--reduce"], &["unfold"], &["lmc"], &["walk", "--walks", "1000000000"]];
+const STRATEGIES: [&[&str]; 7] = [
+    &["auto"],
+    &["bdfs"],
+    &["bdfs", "--reduce"],
+    &["unfold"],
+    &["lmc"],
+    &["walk", "--walks", "1000000000"],
+    &["guided", "--walks", "1000000000"],
+];
 
 /// The search options of a scenario: the beginnings of its sections and of its lines.
 const SECTIONS: [&str; 2] = ["[bounds", "[expect"];
@@ -147,7 +154,7 @@ fn cell(result: &Value, seconds: u64) -> String {
 }
 
 /// The members of `auto`.
-const MEMBERS: [&str; 5] = ["bdfs", "unfold", "bdfs --reduce", "walk", "lmc-opt"];
+const MEMBERS: [&str; 6] = ["bdfs", "unfold", "bdfs --reduce", "walk", "lmc-opt", "guided"];
 
 /// Less processor time is too noisy.
 const SECONDS_MIN: f64 = 0.2;
