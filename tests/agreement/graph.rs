@@ -122,10 +122,21 @@ fn random(seed: u64) -> System {
     System { network, faults, ..System::new(toy) }
 }
 
+/// The number of states at each distance from the start.
+fn sizes(graph: &Graph) -> Vec<u64> {
+    let mut sizes = Vec::new();
+    for ((_, depth, _), number) in &graph.states {
+        let depth = *depth as usize;
+        sizes.resize(sizes.len().max(depth + 1), 0);
+        sizes[depth] += u64::from(*number);
+    }
+    sizes
+}
+
 #[test]
 fn graphs_are_those_of_the_reference_edge_by_edge() {
     let pools = [1, 4].map(|workers| ThreadPoolBuilder::new().num_threads(workers).build().expect("threads"));
-    let (mut tried, mut bad, mut cut) = (0, 0, 0);
+    let (mut tried, mut bad, mut cut, mut early) = (0, 0, 0, 0);
     for seed in 0.. {
         let system = random(seed);
         let (depth, local_events) = [(None, None), (Some(4), None), (None, Some(1))][seed as usize / 16 % 3];
@@ -143,6 +154,14 @@ fn graphs_are_those_of_the_reference_edge_by_edge() {
         let left_out = recorder.expanded.iter().flatten().max().copied();
         assert_eq!(left_out.unwrap_or(EndCondition::SpaceExhausted), report.end, "{context}");
         assert_eq!(report.counts.transitions, Some(recorder.edges.len() as u64), "{context}");
+        let levels = sizes(&expected);
+        assert_eq!(report.levels.complete(), levels, "{context}");
+        let half = Some(recorder.states.len() as u64 / 2);
+        let (stopped, ..) = explore(&system, SearchBounds { states: half, ..bounds }, &pools[0]);
+        assert_eq!(stopped.end, EndCondition::StateBound, "{context}");
+        let begun = stopped.levels.complete();
+        assert!(levels.starts_with(begun) && begun.len() < levels.len(), "{context}: {begun:?} of {levels:?}");
+        early += u64::from(begun.len() > 1);
         let (_, other, _) = explore(&system, bounds, &pools[1]);
         assert!(recorder == other, "{context}: other workers tell another story");
         tried += 1;
@@ -153,4 +172,5 @@ fn graphs_are_those_of_the_reference_edge_by_edge() {
         }
     }
     assert!(bad * 3 > tried && cut * 5 > tried, "{bad} and {cut} of {tried}: the test says little");
+    assert!(early * 2 > tried, "{early} of {tried} were stopped after two levels: the test says little");
 }

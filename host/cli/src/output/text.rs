@@ -14,13 +14,13 @@ use host_session::report::ScopeReport;
 use host_session::report::assumed::{Prefix, ProgressRules};
 use host_session::report::audit::{HiddenDifference, ReportedViolation};
 use host_session::report::properties::{PromiseCounts, PromiseStates, PromiseWalks, PropertyReport};
-use host_session::report::result::{RunReport, Seconds, SymmetryReport};
+use host_session::report::result::{RunReport, Seconds, SymmetryReport, Verdict};
 use host_session::report::unreached::Unreached;
 use host_session::report::violation::ViolationReport;
 use host_session::search::finding::Violation;
 
 use crate::output::bytes::bytes_there;
-use crate::output::curve;
+use crate::output::{curve, levels};
 
 /// The name of the depth: it is not the distance of the farthest state, which can be less.
 const LONGEST_PATH: &str = "longest path";
@@ -54,6 +54,8 @@ impl Text<'_> {
             sections.push(table("assumed", &assumed));
             sections.push(self.properties_text());
             sections.extend(curve::section(&self.report.curve, !self.report.at_least.is_empty()));
+            let open = self.report.levels.as_ref().filter(|_| self.report.result == Verdict::Incomplete);
+            sections.extend(open.and_then(levels::section));
             let not_covered = self.report.not_covered.iter().map(|it| (it.what, it.advice()));
             let not_covered: Vec<_> = not_covered.collect();
             sections.extend((!not_covered.is_empty()).then(|| table("not covered", &not_covered)));

@@ -6,6 +6,7 @@
 //! | `dice` | random numbers from a seed |
 //! | `goals` | properties that guide walks |
 //! | `judged` | judgements that a stop can leave incomplete |
+//! | `level_sizes` | the sizes of the levels of a search, and an estimate of the rest |
 //! | `monitor` | progress of a running search, its end from outside, and its checkpoints |
 //! | `poll` | polls the monitor during long enumerations |
 //! | `promise` | promises of progress in the report of a search |
@@ -21,6 +22,7 @@ use host_model::lts::{LocalStateId, Lts, MessageId, Mover, Step, Stepper, Trigge
 use host_model::trace::start::{Start, StartError};
 
 pub use crate::kernel::judged::{Judged, unless_stopped};
+pub use crate::kernel::level_sizes::{LevelSizes, Rest};
 pub use crate::kernel::monitor::{CheckSchedule, Keeper, Monitor, Phase, Progress, Unmonitored};
 pub use crate::kernel::promise::{BreachClass, Decided, FoundBreach, MetStates, Promise, PromiseReport, Sampled};
 pub use crate::kernel::report::{Basis, CurvePoint, Decider, FoundViolation, Growth, Report, SymmetryUse};
@@ -36,6 +38,7 @@ pub mod checkpoint_codec;
 pub mod dice;
 pub mod goals;
 mod judged;
+mod level_sizes;
 mod monitor;
 pub(crate) mod poll;
 mod promise;

@@ -8,7 +8,7 @@ use host_model::trace::start::Start;
 use host_model::trace::{self, BrokenPromise, Finding, Origin};
 
 use crate::kernel::promise::{FoundBreach, PromiseReport};
-use crate::kernel::{Counts, EndCondition, SearchBounds, ViolationKind};
+use crate::kernel::{Counts, EndCondition, LevelSizes, SearchBounds, ViolationKind};
 
 /// A reachable state with a finding, and a path that leads there.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,6 +188,8 @@ pub struct Report {
     /// The progress of walks after 1,024 steps, and after each doubling of them: a flat curve means that they reach little new. Empty
     /// without walks.
     pub curve: Vec<CurvePoint>,
+    /// The levels of a search that proceeds by levels; empty for all others.
+    pub levels: LevelSizes,
 }
 
 impl Report {
@@ -214,6 +216,7 @@ impl Report {
             are_lower_bounds: false,
             growth: None,
             curve: Vec::new(),
+            levels: LevelSizes::default(),
         }
     }
 

@@ -231,6 +231,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 continue;
             }
             let Waiting { state, found, .. } = waiting;
+            self.report.levels.count(self.found[found as usize].depth, 1);
             if state.enabled(self.stepper, &self.budgets, &mut enabled)? {
                 end = EndCondition::LocalEventBound;
             }
@@ -271,6 +272,7 @@ impl<'p, 's, 'l> Pass<'p, 's, 'l> {
                 return Ok(end);
             }
         }
+        self.report.levels.end();
         Ok(end)
     }
 

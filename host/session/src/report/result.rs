@@ -6,7 +6,7 @@ use host_model::audit::Audited;
 use host_model::contract::{MachineError, NodeId};
 use host_model::scenario::Scenario;
 use host_model::trace::PluginRef;
-use host_search::kernel::{Basis, CurvePoint, Growth, SymmetryUse};
+use host_search::kernel::{Basis, CurvePoint, Growth, LevelSizes, Rest, SymmetryUse};
 use host_search::strategy::find;
 pub use host_search::verdict::Verdict;
 use host_search::verdict::{Status, Statuses};
@@ -73,6 +73,9 @@ pub struct RunReport {
     /// The observations of random walks after 1,024 steps and after each doubling of them; empty without walks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub curve: Vec<CurvePointReport>,
+    /// The levels of a search that proceeds by levels; none for all others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<LevelsReport>,
     /// The basis of the answer: `unfolding` or `local-states`; none where the strategy itself explores that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<&'static str>,
@@ -182,6 +185,33 @@ impl From<CurvePoint> for CurvePointReport {
     }
 }
 
+/// The levels of a search, in JSON.
+#[derive(Debug, Serialize)]
+pub struct LevelsReport {
+    /// The number of states expanded at each distance from the start; those of complete levels.
+    pub expanded: Vec<u64>,
+    /// Whether these are all levels: the search came to its end.
+    pub whole: bool,
+    /// An estimate of what was left; none of a search that came to its end, and where the levels say nothing about it.
+    pub estimate: Option<EstimateReport>,
+}
+
+/// An estimate of what a search has left, in JSON.
+#[derive(Debug, Serialize)]
+pub struct EstimateReport {
+    /// States.
+    pub states: u64,
+    /// LevelSizes.
+    pub levels: u64,
+}
+
+impl LevelsReport {
+    fn new(levels: &LevelSizes) -> Option<Self> {
+        let estimate = levels.rest().map(|Rest { states, levels }| EstimateReport { states, levels });
+        (!levels.is_empty()).then(|| Self { expanded: levels.complete().to_vec(), whole: levels.is_whole(), estimate })
+    }
+}
+
 /// A plugin in JSON.
 #[derive(Debug, Serialize)]
 pub struct PluginReport {
@@ -254,6 +284,7 @@ impl RunReport {
             renewals: NonZeroU64::new(report.renewals),
             growth: report.growth.map(GrowthReport::from),
             curve: report.curve.iter().copied().map(CurvePointReport::from).collect(),
+            levels: LevelsReport::new(&report.levels),
             basis: report.basis.map(basis),
             symmetry: report.symmetry.as_ref().map(SymmetryReport::from),
             depth: report.depth,

@@ -174,8 +174,10 @@ impl BreadthFirst<'_, '_> {
             }
             self.left_out = self.left_out.max(left_out);
             self.expanded += places.len() as u64;
+            self.report.levels.count(block.depth, places.len() as u64);
             self.frontier.put_back(block, places.len());
         }
+        self.report.levels.end();
         Ok(self.left_out)
     }
 

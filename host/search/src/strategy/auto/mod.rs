@@ -463,6 +463,9 @@ impl Answers {
             all.depth = all.depth.max(report.depth);
             all.renewals = all.renewals.max(report.renewals);
             all.growth = all.growth.or(report.growth);
+            if all.levels.is_empty() {
+                all.levels = report.levels;
+            }
             for found in report.violations {
                 if all.is_news(found.node, &found.judgement) {
                     all.violations.push(found);

@@ -119,7 +119,7 @@ struct WalkSearch<'s> {
     has_enough: bool,
     transitions: u64,
     local_states: Distinct,
-    /// What properties of system scope see of a node.
+    /// The views of nodes for the properties of system scope.
     views: Distinct,
     outcomes: Distinct,
     /// Messages of local transition systems that were dropped.
