@@ -225,8 +225,8 @@ impl Memory for Pages {
 
     fn grow(&mut self, bytes: usize) -> bool {
         const PAGE: usize = 65_536;
-        // A few at a time: the size of the memory counts as well.
-        let pages = bytes.div_ceil(PAGE).next_multiple_of(4);
+        // Many at a time: the size of the memory counts as well, and a host that restores a state has to change it.
+        let pages = bytes.max(self.size / 2).div_ceil(PAGE).next_multiple_of(4);
         let end = core::arch::wasm32::memory_size(0) * PAGE;
         if self.size > 0 && self.base + self.size != end {
             return false;

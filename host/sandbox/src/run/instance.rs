@@ -168,6 +168,12 @@ impl<F: Exports> Live<F> {
         self.captured(Memories::capture_portable)
     }
 
+    /// The digest of all memories, globals included: the same in every process.
+    pub(crate) fn digest(&mut self) -> blake3::Hash {
+        self.save_globals();
+        self.memories.digest(self.nodes)
+    }
+
     /// The content of all memories, globals included.
     pub(crate) fn image(&mut self) -> Image {
         self.save_globals();

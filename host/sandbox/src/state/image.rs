@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::rewrite::GRANULE;
+use crate::state::digest::Contributions;
 use crate::state::lines::padded;
 
 /// The bytes of all memories in one state; zeros follow.
@@ -52,13 +53,20 @@ pub(crate) struct Reference {
     pub image: Arc<Image>,
     /// For each data memory, the granules in which the two images differ.
     pub differs: Vec<Vec<u32>>,
+    /// Their contributions to digests, from the first digest on.
+    contributions: OnceLock<Contributions>,
 }
 
 impl Reference {
     pub(crate) fn new(image: Image, pristine: &Image) -> Self {
         let pairs = image.data.iter().zip(&pristine.data);
         let differs = pairs.map(|(image, pristine)| differences(image, pristine)).collect();
-        Self { image: Arc::new(image), differs }
+        Self { image: Arc::new(image), differs, contributions: OnceLock::new() }
+    }
+
+    /// The contributions of the image to digests.
+    pub(crate) fn contributions(&self, pristine: &Image) -> &Contributions {
+        self.contributions.get_or_init(|| Contributions::new(&self.differs, &self.image.data, &pristine.data))
     }
 }
 

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 
 use crate::rewrite::{CELLS_START, GRANULE, OVERHANG, SEALED_AT, VIOLATION_AT, VIOLATIONS};
+use crate::state::digest::Sum;
 use crate::state::image::{Base, Image, Images, Reference};
 use crate::state::lines::{keep, overhang_differs, overlay, padded, replace, reset, scan, split_before, split_first};
 use crate::store::memory::Region;
@@ -273,6 +274,57 @@ impl Memories {
             self.capture_cells(index);
         }
         &self.words
+    }
+
+    /// The digest of all memories and globals: the same for equal contents, in every process and with either base.
+    pub(crate) fn digest(&mut self, nodes: u32) -> blake3::Hash {
+        if nodes != 0 && self.base == Base::Pristine {
+            self.prefer_reference();
+        }
+        self.scan();
+        let images = Arc::clone(&self.images);
+        let reference = images.reference.get().filter(|_| self.base == Base::Reference);
+        let known = reference.map(|reference| reference.contributions(&images.pristine));
+        let mut sum = known.map_or_else(Sum::default, |known| known.total);
+        for index in 0..self.data.len() {
+            self.list_overhangs(index);
+            let (bytes, _) = open(&self.data[index]);
+            let (image, pristine) = (&self.image.data[index], &images.pristine.data[index]);
+            for &granule in &self.dirty[index] {
+                let start = granule as usize * GRANULE;
+                if padded(bytes, start) != padded(image, start) {
+                    sum.subtract(known.map_or_else(Sum::default, |known| known.at(index, granule)));
+                    sum.add(Sum::of(index, granule, bytes, pristine));
+                }
+            }
+        }
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&nodes.to_le_bytes());
+        for size in self.sizes() {
+            hasher.update(&(size as u64).to_le_bytes());
+        }
+        for cells in &self.cells {
+            // SAFETY: see `Memories`; the slice does not outlive the statement.
+            hasher.update(&unsafe { cells.bytes.bytes() }[CELLS_START as usize..cells.end]);
+        }
+        hasher.update(&sum.bytes());
+        hasher.finalize()
+    }
+
+    /// Marks and lists the granules that differ in the overhang alone, as [`capture_data`](Self::capture_data) does.
+    fn list_overhangs(&mut self, index: usize) {
+        let (bytes, marks) = open(&self.data[index]);
+        let image = &self.image.data[index];
+        let dirty = &mut self.dirty[index];
+        let mut at = 0;
+        while let Some(&granule) = dirty.get(at) {
+            at += 1;
+            let next = granule as usize + 1;
+            if dirty.get(at).is_none_or(|&g| g as usize != next) && overhang_differs(bytes, image, next) {
+                marks[next] = 1;
+                dirty.insert(at, next as u32);
+            }
+        }
     }
 
     fn capture_data(&mut self, index: usize) {

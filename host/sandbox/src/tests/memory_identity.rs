@@ -35,6 +35,26 @@ fn what_a_handler_changes_counts_and_nothing_else() {
     }
 }
 
+/// The state that is captured first becomes the base of all later comparisons, here one of six.
+#[test]
+fn it_does_not_depend_on_the_state_that_is_captured_first() {
+    let bytes = fixtures::by_memory("__stack_pointer");
+    let found = identities(&mut *plugin(&bytes).machine().expect("an instance"), 0);
+    for first in 1..6 {
+        let plugin = plugin(&bytes);
+        let mut machine = plugin.machine().expect("an instance");
+        run(&mut *machine, init(1)).expect("init is fine");
+        for step in 0..6 {
+            if step >= first {
+                assert_eq!(machine.serialize().expect("an identity"), found[step], "step {step}, first {first}");
+            }
+            run(&mut *machine, Input::Local(&go())).expect("it counts");
+        }
+        // Another instance has been nowhere.
+        assert_eq!(identities(&mut *plugin.machine().expect("an instance"), 1), found, "first {first}");
+    }
+}
+
 #[test]
 fn a_captured_state_is_the_one_at_rest() {
     let plugin = plugin(&fixtures::by_memory("__stack_pointer"));
