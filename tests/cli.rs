@@ -13,6 +13,7 @@
 //! | `scenarios` | scenarios in files, and `host test` |
 //! | `mixed` | clusters whose nodes run different components; adversaries and twins |
 //! | `new` | folders that `host new` makes: they build, run, and give the expected results |
+//! | `follow` | logs of running clusters: explained, refused, undecided, wrong |
 //! | `linearizable` | histories of clients, of any system |
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
 //! | `losses` | lost messages: reports, traces, refusals, checkpoints |
@@ -79,6 +80,7 @@ mod explore;
 mod expressed;
 mod faults;
 mod findings;
+mod follow;
 mod golden;
 mod graphs;
 mod grow;

@@ -4,6 +4,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `events` | the events of a global state and their successors |
+//! | `executions` | all executions up to a length, and random ones, with everything that nodes could log |
 //! | `faults` | the effect of each fault of a node |
 //! | `graph` | the graph of the global states |
 //! | `in_flight` | the messages in flight |
@@ -21,6 +22,7 @@ use host_model::toys::{self, Toy, ToyState};
 use rustc_hash::FxHashSet;
 
 mod events;
+pub mod executions;
 mod faults;
 pub mod graph;
 mod in_flight;

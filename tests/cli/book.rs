@@ -102,10 +102,14 @@ fn run_page(name: &str, page: &str) -> usize {
             let is_broken = [" is dead ", " is stuck ", " is never kept again"].iter().any(|how| line.contains(how));
             is_broken && (line.starts_with("violation: ") || line.starts_with("replayed: "))
         };
+        let is_judged = |line: &str| {
+            let is_refused = [": not-linearizable", ": refused"].iter().any(|end| line.ends_with(end));
+            is_refused || line.trim_start().starts_with("this execution violates ")
+        };
         let code = match () {
             () if shows("violation: deadlock") => 11,
             () if lines.iter().any(|line| is_promise(&line)) => 13,
-            () if lines.iter().any(|line| line.ends_with(": not-linearizable")) => 12,
+            () if lines.iter().any(|line| is_judged(line)) => 12,
             () if shows("violation: ") || shows("replayed: ") => 12,
             () => 0,
         };

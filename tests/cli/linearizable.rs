@@ -133,3 +133,30 @@ fn a_wrong_history_is_named_with_its_place_and_a_remedy() {
     let initial = ["linearizable", "history", "--model", "counter", "--initial", "[]"];
     place.host(&initial).exits(151).says(&["--initial", "a counter begins with an integer"]);
 }
+
+/// An interrupt ends a command that waits for a silent pipe.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_wait_for_a_silent_pipe() {
+    use std::io::{BufRead, BufReader, Read};
+    use std::process::{Command, Stdio};
+
+    use nix::sys::signal::{Signal, kill};
+
+    let Some(program) = super::program() else { return };
+    let place = Place::new();
+    place.put("right.ndjson", right());
+    let mut command = Command::new(program);
+    command.arg("linearizable").arg(place.path("right.ndjson")).args(["-", "--model", "register"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it is a program");
+    let mut out = BufReader::new(child.stdout.take().expect("it is a pipe"));
+    let (mut first, mut rest) = (String::new(), String::new());
+    out.read_line(&mut first).expect("it is text");
+    assert!(first.ends_with(": linearizable\n"), "{first}");
+    // Whether the wait for the pipe has begun does not matter: the interrupt is kept.
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).expect("an id"));
+    kill(pid, Signal::SIGINT).expect("it runs");
+    out.read_to_string(&mut rest).expect("it is text");
+    assert!(rest.contains("-: undecided: it was interrupted"), "{rest}");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+}

@@ -30,9 +30,10 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-sandbox", on: &["host-model"] },
     Rule { package: "host-build", on: &[] },
     Rule { package: "host-linearizable", on: &[] },
+    Rule { package: "host-follow", on: &["host-model"] },
     Rule {
         package: "host-session",
-        on: &["host-build", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
+        on: &["host-build", "host-follow", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
     },
     Rule { package: "host-explore", on: &["host-inspect", "host-model", "host-session"] },
     Rule { package: "host-swarm", on: &["host-model"] },
@@ -41,6 +42,7 @@ const EDGES: &[Rule] = &[
         on: &[
             "host-build",
             "host-explore",
+            "host-follow",
             "host-inspect",
             "host-linearizable",
             "host-live",
@@ -55,7 +57,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.
     Rule { package: "rand-tree", on: &["guest-sdk", "mace-transport"] },
-    Rule { package: "host-agreement", on: &["host-inspect", "host-model", "host-search"] },
+    Rule { package: "host-agreement", on: &["host-follow", "host-inspect", "host-model", "host-search"] },
     Rule {
         package: "host-tests",
         on: &[
@@ -78,7 +80,7 @@ const EDGES: &[Rule] = &[
 ];
 
 /// The packages without effects, and what they may use besides each other.
-const PURE: [&str; 4] = ["host-model", "host-search", "host-inspect", "host-live"];
+const PURE: [&str; 5] = ["host-model", "host-search", "host-follow", "host-inspect", "host-live"];
 const PURE_USES: &[&str] = &[
     "blake3",
     "host-model",

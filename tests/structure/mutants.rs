@@ -60,6 +60,12 @@ const fn of_linearizable(what: &'static str, file: &'static str, from: &'static 
     Mutant { what, file, from, to, package: "host-linearizable", tests, says: "" }
 }
 
+/// A mistake in following logs that the reference notices.
+const fn of_follow(what: &'static str, file: &'static str, from: &'static str, to: &'static str) -> Mutant {
+    let tests = &["the_verdict_is_that_of_all_executions", "no_log_of_an_execution_is_refused"];
+    Mutant { what, file, from, to, package: "host-agreement", tests, says: "" }
+}
+
 /// A mistake of a running node; a seed of a test of worlds shows it.
 const fn of_live(
     what: &'static str,
@@ -483,6 +489,30 @@ pub const MUTANTS: &[Mutant] = &[
         tests: &["a_port_waits_once_for_each_connection_and_is_free_at_the_end"],
         says: "right: 11",
     },
+    of_follow(
+        "a message that the last event has sent counts as older than it",
+        "host/follow/src/moves.rs",
+        "if ends || known.taken(step.trigger).any(|message| last.sent.contains(&message)) {",
+        "if ends {",
+    ),
+    of_follow(
+        "an event has all lines that it can have",
+        "host/follow/src/moves.rs",
+        "for lines in (1..=lines_max).rev() {",
+        "for lines in [lines_max].into_iter().filter(|lines| *lines > 0) {",
+    ),
+    of_follow(
+        "a message without effect hides none behind it",
+        "host/follow/src/moves.rs",
+        "!changes && !found.is_notice && !is_in_order(stepper, found.from, node)",
+        "!changes && !found.is_notice",
+    ),
+    of_follow(
+        "a candidate is refused however many hidden events led to it",
+        "host/follow/src/search.rs",
+        "met.iter().any(|known| is_at_least(known))",
+        "met.iter().any(|_| true)",
+    ),
     of_linearizable(
         "a write that was overwritten while it ran can no longer be seen",
         "host/linearizable/src/candidates.rs",

@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `environment` | streams, folders and the request to stop, as values |
+//! | `standard_input` | standard input that an interrupt ends |
 //! | `options` | options and their help |
 //! | `output` | the result of a run for people, and the files that it leaves behind |
 //! | `commands` | a file or folder for each command |
@@ -17,6 +18,7 @@ mod commands;
 mod environment;
 mod options;
 mod output;
+mod standard_input;
 
 use std::ffi::OsString;
 
@@ -26,6 +28,7 @@ use host_session::report::result::RESULT_VERSION;
 use serde_json::json;
 
 pub use crate::environment::Environment;
+pub use crate::standard_input::StandardInput;
 pub use host_build::default_cache;
 pub use host_session::base::context::{Clock, system_clock};
 pub use host_session::base::exit;

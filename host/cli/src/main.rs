@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let mut environment = host::Environment {
         stdout: &mut std::io::stdout(),
         stderr: &mut std::io::stderr(),
-        stdin: &mut std::io::stdin().lock(),
+        stdin: &mut host::StandardInput::new(Arc::clone(&interrupted)),
         stdin_is_terminal: std::io::stdin().is_terminal(),
         // https://no-color.org: any value but the empty one.
         colours: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),

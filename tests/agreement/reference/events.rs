@@ -121,7 +121,7 @@ pub(super) fn moves(
         if system.faults.losses != Faults::UNLIMITED && counts.losses < system.faults.losses {
             counts.losses += 1;
         }
-        return vec![Move { next: before, choices: Vec::new(), is_lost: false }];
+        return vec![Move { next: before, choices: Vec::new(), sent: Vec::new(), is_lost: false }];
     }
     let local = before.locals[node as usize].clone();
     let state = local.state;
@@ -211,11 +211,12 @@ pub(super) fn moves(
         }
         one.locals[node as usize].state = state_of_trap;
         let choices = resolution.choices.clone();
-        next.push(Move { next: one.after(system, node, resolution), choices, is_lost: false });
+        let sent = resolution.sent.clone();
+        next.push(Move { next: one.after(system, node, resolution), choices, sent, is_lost: false });
     }
     // A handler that ignores the error has the same effect as one that never hears of it.
     let unheard = unheard.filter(|_| !is_ignored);
-    next.extend(unheard.map(|next| Move { next, choices: Vec::new(), is_lost: true }));
+    next.extend(unheard.map(|next| Move { next, choices: Vec::new(), sent: Vec::new(), is_lost: true }));
     next
 }
 
@@ -225,6 +226,8 @@ pub(super) struct Move {
     pub(super) next: Global,
     /// The answers that the handler gets.
     pub(super) choices: Vec<Choice>,
+    /// The messages that the handler sends: destination and content.
+    pub(super) sent: Vec<(NodeId, u8)>,
     /// Whether a connection is broken and the node does not hear of it.
     pub(super) is_lost: bool,
 }

@@ -123,7 +123,7 @@ fn steps_of(
 ) -> Vec<(TraceStep, Global)> {
     let mut found = Vec::new();
     for (node, happening) in happenings {
-        for Move { next, choices, is_lost } in moves(system, global, node, &happening, false) {
+        for Move { next, choices, is_lost, .. } in moves(system, global, node, &happening, false) {
             let event = event(system, &happening, is_lost);
             found.push((TraceStep { node, event, choices, sent: None, state: None }, next));
         }
@@ -131,7 +131,7 @@ fn steps_of(
     found
 }
 
-fn event(system: &System, happening: &Happening, lost: bool) -> TraceEvent {
+pub(super) fn event(system: &System, happening: &Happening, lost: bool) -> TraceEvent {
     let payload = |item: &Item| match item {
         Item::Message { content, .. } => Hex(vec![*content]),
         Item::Notice { .. } => Hex(Vec::new()),

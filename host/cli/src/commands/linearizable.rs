@@ -85,6 +85,10 @@ fn judged(
         read(&mut BufReader::with_capacity(1 << 16, file) as &mut dyn BufRead, &how, &mut stop)
     };
     let mut judged = Judged { name, history: None, judgement: None, read: None };
+    if is_interrupted() && matches!(done, Err(HistoryError::Input(_))) {
+        judged.read = Some((Bound::Interrupted, 0));
+        return Ok(judged);
+    }
     match done.map_err(|error| failure(&judged.name, error))? {
         Read::TooLarge { lines } => judged.read = Some((Bound::Memory, lines)),
         Read::Stopped { lines } if is_interrupted() => judged.read = Some((Bound::Interrupted, lines)),
@@ -187,7 +191,7 @@ impl Judged {
                 }
                 _ => {}
             }
-        } else if let Some((_, lines)) = self.read {
+        } else if let Some((_, lines @ 1..)) = self.read {
             text += &format!("  {} had been read\n", count(u64::from(lines), "line"));
         }
         text

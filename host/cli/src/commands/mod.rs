@@ -18,6 +18,7 @@
 //! | `export` | `host export` |
 //! | `debug` | `host debug` |
 //! | `explore` | `host explore` |
+//! | `follow` | `host follow` |
 //! | `linearizable` | `host linearizable` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
@@ -35,6 +36,7 @@ mod doctor;
 mod draw;
 mod explore;
 mod export;
+mod follow;
 mod graph;
 mod inspect;
 mod languages;
@@ -83,6 +85,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Simulate(arguments) => simulate::run(arguments, program, environment),
         Command::Swarm(arguments) => swarm::run(arguments, program, environment),
         Command::Live(arguments) => live::run(arguments, program, environment),
+        Command::Follow(arguments) => follow::run(arguments, program, environment),
         Command::Linearizable(arguments) => linearizable::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, program, environment),

@@ -14,11 +14,13 @@
 //! | `plugins` | the options of commands about plugins |
 //! | `traces` | the options of commands about traces |
 //! | `histories` | the options of commands about histories |
+//! | `logs` | the options of `host follow` |
 
 pub mod after_dashes;
 pub mod faults;
 pub mod histories;
 pub mod live;
+pub mod logs;
 pub mod placement;
 pub mod plugins;
 pub mod run;
@@ -36,6 +38,7 @@ use host_session::spec::limits;
 
 use crate::options::histories::LinearizableArguments;
 use crate::options::live::LiveArguments;
+use crate::options::logs::FollowArguments;
 use crate::options::plugins::{
     BuildArguments, CacheArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments,
 };
@@ -176,6 +179,17 @@ pub enum Command {
     /// histories are linearizable, with 12 if one is not, and otherwise with 130 if a bound left one undecided.
     #[command(after_help = LINEARIZABLE_EXAMPLES)]
     Linearizable(LinearizableArguments),
+    /// Find an execution of a plugin that explains a log of a running cluster, or the line that none explains
+    ///
+    /// A log has a JSON object per line: the `node` that wrote it, and what it knows of an event, such as `event`, `from`, `message`
+    /// and `state`. Fields, lines and whole nodes can be missing. The order of lines of different nodes counts only where messages,
+    /// or `after` in a line, say so. Events without a line are hidden: --missing says how many there can be.
+    ///
+    /// An explanation is an execution as a trace (--out). A refusal names the line, and for each event that was possible there the first
+    /// field in which it differs. Exits with 0 if the log is explained, with 12 if it is refused, or explained by an execution that
+    /// violates an `always` property, and with 130 if a bound left it undecided.
+    #[command(after_help = FOLLOW_EXAMPLES)]
+    Follow(FollowArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -321,6 +335,10 @@ const LINEARIZABLE_EXAMPLES: &str = "Examples:\n  \
     host linearizable store/latest/history.edn --model cas-register --independent\n  \
     host linearizable clients.ndjson --model kv --initial '\"\"' --time 10m\n  \
     cat client-*.ndjson | host linearizable - --model queue --order time --json";
+
+const FOLLOW_EXAMPLES: &str = "Examples:\n  \
+    host follow cluster.ndjson --against plugins/paxos\n  \
+    host follow node0.ndjson node1.ndjson --against plugins/raft-kv --missing 2 --out trace.json -- --nodes 3 --resets 1";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

@@ -3,12 +3,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `itf` | the Informal Trace Format, and back |
+//! | `log` | a line of JSON per event, as nodes could have written it |
 //! | `shiviz` | logs with vector clocks for ShiViz |
 
 mod itf;
+mod log;
 mod shiviz;
 
 pub use itf::{Document, ITF_BYTES_MAX, from_itf, itf};
+pub use log::log;
 pub use shiviz::{SHIVIZ_PARSER, shiviz};
 
 /// A document would exceed its maximum size in bytes.

@@ -17,9 +17,10 @@ pub struct Exporter {
 }
 
 /// All formats. The options, their help and the command come from this table.
-pub const EXPORTERS: [Exporter; 3] = [
+pub const EXPORTERS: [Exporter; 4] = [
     Exporter { name: "itf", summary: "Informal Trace Format, for Apalache and Quint", write: itf },
     Exporter { name: "shiviz", summary: "log with vector clocks, for ShiViz", write: exchange::shiviz },
+    Exporter { name: "log", summary: "a line of JSON per event, for `host follow`", write: exchange::log },
     Exporter {
         name: "json",
         summary: "trace of `host` with everything that a replay computes",

@@ -19,6 +19,7 @@
 //! | `replay` | how the replay of a trace ends |
 //! | `following` | a trace in another build of its plugin |
 //! | `continuing` | whether a promise is kept by all that follows a path |
+//! | `log` | logs of a running cluster, and the executions that explain them |
 //! | `simulation` | simulated runs, to a confirmed finding |
 //! | `engine` | what these run: the model or nodes, with checkers or without |
 //! | `watch` | the tasks of their checkers |
@@ -33,6 +34,7 @@ pub mod following;
 mod goals;
 mod identity;
 pub mod limits;
+pub mod log;
 pub mod minimizing;
 pub mod monitor;
 pub mod path;

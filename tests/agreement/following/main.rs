@@ -1,0 +1,13 @@
+//! Logs, followed by the search, and by a naive reference: one binary, which needs no strategy.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `verdicts` | random logs of random systems: the verdict of the search and that of the reference |
+//! | `describing` | toys that describe themselves |
+//! | `logs` | logs made from executions, with holes and lies |
+//! | `reference` | whether an execution explains a log, straight from the definition |
+
+mod describing;
+mod logs;
+mod reference;
+mod verdicts;
