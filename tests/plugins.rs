@@ -3,10 +3,12 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `asynchronous` | a plugin of tasks, compared with the same node written by hand |
+//! | `full_store` | a node of raft-kv with a full store starts again |
 //! | `live_states` | the traces that come with Paxos and Multi-Paxos, and how far their bugs are from there |
 //! | `worlds` | plugins in worlds: the node of `host live` in virtual time |
 
 mod asynchronous;
+mod full_store;
 mod live_states;
 mod worlds;
 

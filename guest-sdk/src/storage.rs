@@ -4,6 +4,8 @@
 //! handler are durable before its messages leave, and [`init`](crate::Protocol::init) after a reset finds them. The map is part of the state of the
 //! node, so [`State`](crate::Protocol::State) need not contain it.
 //!
+//! [`sync`] lets a protocol choose the writes that its messages depend on; the others can be lost in a power outage.
+//!
 //! A running node adds what a handler has written to its data file.
 //!
 //! ```
@@ -45,9 +47,9 @@ use crate::codec::Postcard;
 use crate::{Context, Payload};
 
 #[cfg(target_arch = "wasm32")]
-use crate::wasm::bindings::host::protocol::storage as map;
+use crate::wasm::bindings::host::protocol::{durability, storage as map};
 #[cfg(not(target_arch = "wasm32"))]
-use native as map;
+use native::{self as map, durability};
 
 /// Entries per call of the host: eight of the longest values take half of the limit `output`.
 const PAGE: u32 = 8;
@@ -177,6 +179,14 @@ impl<K: Key, V: Payload> Table<K, V> {
         V::from_bytes_as::<Postcard>(bytes)
             .unwrap_or_else(|| panic!("table `{}` has values of another type", self.name))
     }
+}
+
+/// Makes all writes so far durable before the messages of this handler leave.
+///
+/// A component that calls it anywhere decides itself what is durable: a power outage (`host run --outages`) can lose the writes after the
+/// last call, those of whole handlers, the latest first. In a component without a call each handler is durable as a whole.
+pub fn sync<M>(_: &mut Context<'_, M>) {
+    durability::sync();
 }
 
 /// The least key behind a key.

@@ -8,7 +8,7 @@ use host_agreement::toys::{self, Run};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::faults::{FaultDescription, FaultId};
 use host_model::scenario::{FaultEvent, Faults, Network};
-use host_model::toys::{Toy, ToyTrigger};
+use host_model::toys::{Medium, Toy, ToyTrigger};
 use host_model::trace::{GlobalSituation, TraceEvent, TraceStep, resolve, start};
 use host_search::kernel::{EndCondition, SearchBounds};
 use host_search::strategy::{Bound, STRATEGIES, Strategy, bdfs, consequence, dpor, dpor_ds, dpor_ds_tree, random_walk};
@@ -47,6 +47,24 @@ fn with_restarts(seed: u64) -> System {
     let mut system = System::new(toy);
     *system.faults.of_mut(fault(seed, true)) = 1 + (seed / 2) as u32 % 2;
     system
+}
+
+/// Outages, with and without resets, of toys that call `sync` in half of their handlers.
+fn with_outages(seed: u64) -> System {
+    let toy = Toy::random(seed, 2 + seed as u32 % 2).with_random_durable(seed).with_random_syncs(seed);
+    let toy = toy.in_medium([Medium::Map, Medium::WholeMap, Medium::Map, Medium::Persisted][seed as usize % 4]);
+    let (outages, resets) = [(1, 0), (2, 0), (1, 1), (1, 0), (1, 2)][seed as usize % 5];
+    System { faults: Faults { outages, resets, ..Faults::default() }, ..System::new(toy) }
+}
+
+/// The same where connections break, and can be lost by other faults.
+fn with_outages_and_breaks(seed: u64) -> System {
+    let toy = Toy::random(seed, 2).with_random_errors(seed).with_random_durable(seed).with_random_syncs(seed);
+    let toy = toy.in_medium([Medium::Map, Medium::WholeMap][seed as usize % 2]);
+    let (outages, breaks, refusals) = [(1, 0, 0), (1, 1, 0), (2, 0, 0), (1, 0, 1)][seed as usize % 4];
+    let toy = if refusals > 0 { toy.with_random_refusals(seed) } else { toy };
+    let faults = Faults { outages, breaks, refusals, ..Faults::default() };
+    System { network: Network::Ordered, faults, ..System::new(toy) }
 }
 
 fn with_duplicates(seed: u64) -> System {
@@ -232,6 +250,22 @@ fn executions_with_restarts_are_explored_once() {
 }
 
 #[test]
+fn outages_are_explored_exactly() {
+    check_states(with_outages, &[bdfs::explore_reduced], STATES_MAX);
+}
+
+#[test]
+fn executions_with_outages_are_explored_once() {
+    check_executions(with_outages);
+}
+
+#[test]
+fn outages_and_breaks_together_are_explored_exactly() {
+    check_states(with_outages_and_breaks, &[], STATES_MAX / 6);
+    check_executions(with_outages_and_breaks);
+}
+
+#[test]
 fn duplicates_are_explored_exactly() {
     check_states(with_duplicates, &[bdfs::explore_reduced], STATES_MAX / 6);
 }
@@ -408,4 +442,80 @@ fn a_connection_breaks_at_both_ends() {
     let counts = toys::run(&system, SearchBounds::default(), bdfs::run, false).report.counts;
     assert_eq!(counts.global_states, Some(2 + 2 * 7 + 2 + 2 * 2));
     assert_eq!(counts.transitions, Some(3 + 4 + 2 * (2 + 4) + 2 * (2 + 2)));
+}
+
+/// A node grants one of two clients by local events, and must never grant both: a grant is state 1 or 2, and after a restart it knows what
+/// its map has. It answers by a message, which node 1 counts.
+///
+/// With `sync` no outage changes that. Without it an outage loses the grant that was sent: the shortest trace has the first grant,
+/// the outage, the second grant, and the two deliveries in between or after. Nothing is found by resets alone.
+#[test]
+fn a_forgotten_sync_is_found_by_an_outage_alone() {
+    let (one, two) = (1, 2);
+    let granted = |state: u8| ToyTrigger::Message(0, state);
+    let toy = Toy::new(2)
+        .rule(0, 0, ToyTrigger::Local(1), 1, &[(1, one)])
+        .rule(0, 0, ToyTrigger::Local(2), 2, &[(1, two)])
+        .keep(0, 1, 1)
+        .keep(0, 2, 2)
+        .rule(1, 0, granted(one), 1, &[])
+        .rule(1, 0, granted(two), 2, &[])
+        .rule(1, 1, granted(two), 3, &[])
+        .rule(1, 2, granted(one), 3, &[])
+        .forbid(&[None, Some(3)]);
+    // Node 1 only observes.
+    let observer = [0, 1, 2, 3].map(|state| (1, state));
+    let observed = [0, 1, 2, 3].iter().fold(toy, |toy, state| toy.keep(1, *state, *state));
+    let careful = observed.clone().sync(&observer).sync(&[(0, 1), (0, 2)]);
+    let forgetful = observed.sync(&observer);
+    for medium in [Medium::Map, Medium::WholeMap] {
+        for (outages, resets) in [(1, 0), (1, 1), (0, 2), (2, 0)] {
+            let system = |toy: &Toy| {
+                let faults = Faults { outages, resets, ..Faults::default() };
+                System { faults, ..System::new(toy.clone().in_medium(medium)) }
+            };
+            let is_tractable = |row: &&Strategy| row.is_complete && row.name != "dpor-ds";
+            for row in STRATEGIES.iter().filter(is_tractable) {
+                let ran = toys::run(&system(&careful), SearchBounds::default(), row.run, false);
+                assert!(ran.confirmed.is_none(), "{} with {outages} outages", row.name);
+                let ran = toys::run(&system(&forgetful), SearchBounds::default(), row.run, false);
+                assert_eq!(ran.confirmed.is_some(), outages > 0, "{} with {outages} outages", row.name);
+            }
+            let ran = toys::run(&system(&forgetful), SearchBounds::default(), bdfs::run, false);
+            let shortest = (outages > 0).then_some(5);
+            assert_eq!(ran.report.violations.first().map(|found| found.path.len()), shortest, "{outages} outages");
+            let losses = ran.steps.iter().filter_map(|step| match &step.event {
+                TraceEvent::Fault { event, .. } => Some((event.kind(), event.unsynced())),
+                _ => None,
+            });
+            let losses: Vec<_> = losses.collect();
+            let is_loss = matches!(&losses[..], [("outage", lost)] if *lost > 0);
+            assert_eq!(is_loss, shortest.is_some(), "{losses:?}");
+        }
+    }
+}
+
+/// A node writes 1, 2 and 3 by local events. With `sync` after the first one only, an outage from 3 leaves 3, 2 or 1, and from 2 it
+/// leaves 2 or 1; a second outage finds a disk that has what the first one left.
+///
+/// States are the number and the numbers that an outage can leave instead; with one outage, nothing is noted behind it. Before it:
+/// `0`, `1`, `2 1`, `3 1 2`. Behind it: 0, 1, 2, 3. From `0` an outage changes nothing, nor from `1`; from `2 1` the one without a loss
+/// changes nothing, the other one leads to 1; from `3 1 2` two outages lead to 2 and 1. So there are 4 and 3 states (0 is not left),
+/// and 3 + 2 edges by local events, and 1 + 2 by outages.
+#[test]
+fn an_outage_leaves_the_writes_of_the_first_handlers() {
+    let write =
+        |toy: Toy, state: u8| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]).keep(0, state + 1, state + 1);
+    let toy = (0..3).fold(Toy::new(1), write).keep(0, 0, 0).sync(&[(0, 0), (0, 1)]).in_medium(Medium::Map);
+    let system = System { faults: Faults { outages: 1, ..Faults::default() }, ..System::new(toy.clone()) };
+    let counts = toys::run(&system, SearchBounds::default(), bdfs::run, true).report.counts;
+    assert_eq!((counts.global_states, counts.transitions), (Some(4 + 3), Some(3 + 2 + 1 + 2)));
+    // `init`, three local events, `init` with the present map in each of the four states, and with 1, 1 and 2 in the two others.
+    assert_eq!(counts.handler_calls, Some(1 + 3 + 4 + 3));
+    // All is durable without `sync`, and where outages are none.
+    for (toy, outages) in [(Toy { syncs: None, ..toy.clone() }, 1), (toy, 0)] {
+        let system = System { faults: Faults { outages, ..Faults::default() }, ..System::new(toy) };
+        let counts = toys::run(&system, SearchBounds::default(), bdfs::run, true).report.counts;
+        assert_eq!((counts.global_states, counts.transitions), (Some(4), Some(3)));
+    }
 }

@@ -59,7 +59,12 @@ pub struct Local {
     /// For each node, how many breaks of the connection to it are known, and whether anything was sent or received over it
     /// since. Empty where connections cannot break.
     pub ends: Vec<(u32, bool)>,
+    /// The maps that an outage can leave in place of the present one, the oldest first.
+    pub older: Vec<Stored>,
 }
+
+/// The durable map of a toy: its durable state, and its state if it has that in the map. An empty map has neither.
+pub type Stored = (Option<u8>, Option<ToyState>);
 
 /// The toys' states alone, of nodes that are not stuck.
 pub fn states(locals: &[Local]) -> Vec<ToyState> {
@@ -174,17 +179,22 @@ impl Global {
         }
     }
 
-    /// The state after a node's handler ended, before its messages are sent.
-    fn after(mut self, system: &System, node: NodeId, Resolution { next, sent, refused, .. }: Resolution) -> Self {
+    /// The state after a node's handler ended that began with this durable map, before its messages are sent.
+    fn after(mut self, system: &System, node: NodeId, ended: Resolution, before: Stored) -> Self {
+        let Resolution { next, sent, refused, .. } = ended;
         let local = &mut self.locals[node as usize];
         local.counts.refusals += refused;
         match next {
             Some(next) => {
                 local.state = next;
+                faults::write(system, node, local, before);
                 self.send_all(system, node, sent);
             }
             // Messages sent before the trap are never delivered.
-            None => local.is_stuck = true,
+            None => {
+                local.is_stuck = true;
+                local.older.clear();
+            }
         }
         self
     }
@@ -356,7 +366,7 @@ fn choices_of_starts(system: &System) -> Vec<(Vec<Vec<Choice>>, Global)> {
         let begin = |(choices, start): &(Vec<Vec<Choice>>, Global)| -> Vec<(Vec<Vec<Choice>>, Global)> {
             let begun = outcomes.iter().enumerate().map(|(index, outcome)| {
                 let answers = system.toy.answers(index, outcomes.len());
-                let start = start.clone().after(system, node, resolution(outcome.clone()));
+                let start = start.clone().after(system, node, resolution(outcome.clone()), (None, None));
                 (choices.iter().cloned().chain([answers]).collect(), start)
             });
             begun.collect()

@@ -115,7 +115,8 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let fault_state = &state.fault_state;
     let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));
     let ends = if fault_state.has_connections() { ends.collect() } else { Vec::new() };
-    Local { state: known, is_stuck, counts: fault_state.counts, ends }
+    let older = fault_state.unsynced_maps().map(toys::read_map).collect();
+    Local { state: known, is_stuck, counts: fault_state.counts, ends, older }
 }
 
 /// The findings of a search, with the length of the path to each and whether no shorter one exists.

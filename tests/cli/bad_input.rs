@@ -155,6 +155,7 @@ fn options_that_do_not_fit_end_with_151() {
     run(&["--set", "proposers=many"]).says(&["paxos", "proposers"]);
     run(&["--set", "proposers=4"]).says(&["proposers", "3 nodes"]);
     run(&["--set", "bug="]).says(&["bug"]);
+    run(&["--outages", "1"]).says(&["`--outages`: paxos does not call `sync`", "an outage is a reset", "--resets"]);
     run(&["--breaks", "1"]).says(&["`--breaks`: the network unordered has no connections", "--network ordered"]);
     run(&["--duplicates", "1"])
         .says(&["`--duplicates`: the network unordered never delivers", "unordered-duplicating"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use host_structure::mutants::{self, MUTANTS};
+use host_structure::mutants::{misplaced, mutants};
 use host_structure::ratchet::{self, Habits};
 use host_structure::tree::{files, is_generated, read};
 use host_structure::{checks, imports, none};
@@ -177,10 +177,10 @@ fn no_mistake_can_be_switched_on() {
 fn each_mutant_has_its_place_and_its_tests() {
     let written: Vec<(String, String)> = sources().collect();
     let source = |path: &str| written.iter().find(|(file, _)| file == path).map_or("", |(_, source)| source);
-    none(MUTANTS.iter().flat_map(|mutant| {
+    none(mutants().flat_map(|mutant| {
         let is_there = |test: &&&str| written.iter().any(|(_, source)| source.contains(&format!("fn {test}()")));
         let unknown = mutant.tests.iter().filter(|test| !is_there(test));
         let unknown = unknown.map(|test| format!("no test has the name {test}"));
-        mutants::misplaced(mutant, source(mutant.file)).into_iter().chain(unknown).collect::<Vec<_>>()
+        misplaced(mutant, source(mutant.file)).into_iter().chain(unknown).collect::<Vec<_>>()
     }));
 }

@@ -2,6 +2,12 @@
 //!
 //! Code that ships has no switches for them. `.ci/run` compares the places with the sources; `.ci/run long mutants` makes each change in a
 //! copy of the tree, where its tests must fail.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `stored` | mistakes in the durable map of a node |
+
+mod stored;
 
 /// A mistake.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +109,11 @@ const LINKS: &str = "host/live/src/world/links.rs";
 const PASSAGE: &str = "host/live/src/world/passage.rs";
 
 /// All of them.
-pub const MUTANTS: &[Mutant] = &[
+pub fn mutants() -> impl Iterator<Item = &'static Mutant> {
+    MUTANTS.iter().chain(stored::MUTANTS)
+}
+
+const MUTANTS: &[Mutant] = &[
     of_search(
         "what a bound suppresses counts as not possible",
         ARENA,

@@ -73,7 +73,7 @@ fn name(step: &TraceStep) -> String {
         TraceEvent::TransportError { peer, lost } => format!("error {} {lost}", is_self(*peer, step.node)),
         TraceEvent::Fault { event, lost } => {
             let peer = event.peer().map(|peer| is_self(peer, step.node));
-            format!("fault {} {peer:?} {lost}", event.kind())
+            format!("fault {} {peer:?} {} {lost}", event.kind(), event.unsynced())
         }
     }
 }

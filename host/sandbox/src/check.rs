@@ -231,7 +231,16 @@ pub(crate) struct Names {
 impl Names {
     /// Whether the component imports the durable map.
     pub(crate) fn store(&self) -> bool {
-        self.imports.iter().filter_map(|import| split(import)).any(|(interface, _)| interface == "storage")
+        self.import("storage")
+    }
+
+    /// Whether the component decides when the map is durable.
+    pub(crate) fn sync(&self) -> bool {
+        self.import("durability")
+    }
+
+    fn import(&self, name: &str) -> bool {
+        self.imports.iter().filter_map(|import| split(import)).any(|(interface, _)| interface == name)
     }
 }
 
@@ -386,11 +395,12 @@ fn check_import(name: &str) -> Result<(), LoadError> {
              which adapts it"
             .into(),
         _ => format!(
-            "a component may import `{}`, `{}`, `{}` and `{}` only",
+            "a component may import `{}`, `{}`, `{}`, `{}` and `{}` only",
             abi::ENVIRONMENT,
             abi::ODDS,
             abi::LIVE,
-            abi::STORAGE
+            abi::STORAGE,
+            abi::DURABILITY
         ),
     };
     Err(LoadError::Import { name: name.to_owned(), remedy })

@@ -19,8 +19,8 @@ mod running;
 use std::sync::Arc;
 
 use host_model::contract::{
-    Aspect, AspectName, Effects, Fault, Input, LocalEvent, Machine, MachineError, NodeMap, Property, Snapshot,
-    TransferError,
+    Aspect, AspectName, DurableState, Effects, Fault, Input, LocalEvent, Machine, MachineError, NodeMap, Property,
+    Snapshot, Synced, TransferError,
 };
 use wasmtime::component::{ComponentNamedList, Lift, Lower};
 
@@ -181,6 +181,9 @@ impl Machine for GuestMachine {
         let keep_log = self.keep_log;
         self.return_to_rest();
         self.live().context().begin_handler(script, keep_log);
+        if let Input::Init { durable: Some(durable), .. } = input {
+            self.live().context().extra_fuel = fuel_to_restore(durable);
+        }
         if let (Input::Init { durable, .. }, true) = (input, self.plugin.stores) {
             let map = durable.map(|durable| durable.map.clone()).unwrap_or_default();
             self.live().context().storage = Some(NodeMap::new(map));
@@ -192,6 +195,7 @@ impl Machine for GuestMachine {
             }),
             other => self.run(other),
         };
+        let has_sync = self.plugin.has_sync;
         let context = self.live().context();
         std::mem::swap(&mut effects.choices, &mut context.choices);
         effects.likelihood = context.likelihood;
@@ -199,6 +203,10 @@ impl Machine for GuestMachine {
         std::mem::swap(&mut effects.log, &mut context.log);
         std::mem::swap(&mut effects.aside, &mut context.aside);
         effects.written = context.storage.as_mut().map(NodeMap::take_written).unwrap_or_default();
+        effects.synced = match &mut context.storage {
+            Some(storage) if has_sync => storage.take_synced(),
+            _ => Synced::AtTheEnd,
+        };
         let result = result.and_then(|sent| self.deliver(sent, effects));
         if let (Ok(()), Some(bytes)) = (&result, self.plugin.dead_stack) {
             self.live().clear_stack(bytes);
@@ -256,6 +264,18 @@ impl Machine for GuestMachine {
     fn aspect(&mut self, name: AspectName) -> Option<Aspect<'_>> {
         self.offered(name)
     }
+}
+
+/// Fuel of `init` per entry of the durable map that it is given, in addition to the limit of a call.
+const ENTRY_FUEL: u64 = 10_000;
+
+/// The same per byte of the durable state.
+const BYTE_FUEL: u64 = 100;
+
+/// Fuel for reading a durable state: a node reads in one call what it has written in many.
+fn fuel_to_restore(durable: &DurableState) -> u64 {
+    let persisted = durable.persisted.as_ref().map_or(0, Vec::len) as u64;
+    durable.map.len() as u64 * ENTRY_FUEL + (durable.map.content_bytes() + persisted) * BYTE_FUEL
 }
 
 /// The instance of a machine that has one.

@@ -98,7 +98,8 @@ impl Plugin {
         drop(first);
         let unshared = Arc::get_mut(&mut parts).expect("the only instance that shares it was dropped above");
         unshared.set_pristine(images, pristine_sizes);
-        unshared.stores = names.store();
+        unshared.has_sync = names.sync();
+        unshared.stores = names.store() || unshared.has_sync;
         if about.as_ref().is_some_and(|about| about.identity == AboutIdentity::Memory) {
             let bytes = dead_stack(&rewritten.modules).map_err(|why| LoadError::MemoryIdentity { why })?;
             unshared.dead_stack = Some(bytes);
@@ -150,6 +151,11 @@ impl Plugin {
     /// Whether its nodes have a durable map, which their handlers write.
     pub fn stores(&self) -> bool {
         self.parts.stores
+    }
+
+    /// Whether it decides when the map is durable: it calls `sync` somewhere.
+    pub fn has_sync(&self) -> bool {
+        self.parts.has_sync
     }
 
     /// The first place in which two states differ that machines of this plugin have captured: memories first, by number and address,

@@ -32,10 +32,14 @@ pub(crate) enum Bug {
     AppointLeader,
     /// A leader that has handed over answers reads from its own store.
     ReadHandedOver,
+    /// A vote is not synced before its candidate hears of it.
+    ForgetSyncVotes,
+    /// Entries are not synced before the leader hears of them.
+    ForgetSyncEntries,
 }
 
 /// Their names, as values of the parameter `bug`.
-pub(crate) const NAMES: [(&str, Bug); 15] = [
+pub(crate) const NAMES: [(&str, Bug); 17] = [
     ("none", Bug::None),
     ("read-local", Bug::ReadLocal),
     ("answer-early", Bug::AnswerEarly),
@@ -51,4 +55,6 @@ pub(crate) const NAMES: [(&str, Bug); 15] = [
     ("forget-members", Bug::ForgetMembers),
     ("appoint-leader", Bug::AppointLeader),
     ("read-handed-over", Bug::ReadHandedOver),
+    ("forget-sync-votes", Bug::ForgetSyncVotes),
+    ("forget-sync-entries", Bug::ForgetSyncEntries),
 ];

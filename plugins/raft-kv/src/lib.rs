@@ -56,7 +56,7 @@ use serde::{Deserialize, Serialize};
 
 use bug::Bug;
 use pieces::Piece;
-use tables::Rest;
+use tables::Before;
 
 pub use data::Kept;
 pub use log::{Command, Entry, Index, Log, Mark, Term};
@@ -323,7 +323,7 @@ impl Protocol for RaftKv {
     }
 
     fn handle_message(&self, ctx: &mut Context<Message>, state: &mut State, from: NodeId, message: Message) {
-        let before = Rest::of(&state.disk);
+        let before = Before::of(&state.disk);
         match message {
             Message::Raft { term, what } => self.handle_raft(ctx, state, (from, term), what),
             Message::Repeated { number, operation } => {
@@ -336,7 +336,7 @@ impl Protocol for RaftKv {
             }
         }
         changes::settle(self, ctx, state);
-        tables::save_rest(ctx, &before, &state.disk);
+        tables::end(self, ctx, &before, &state.disk);
     }
 
     fn local_events(&self, state: &State, events: &mut LocalEvents<Local>) {
@@ -363,7 +363,7 @@ impl Protocol for RaftKv {
     }
 
     fn handle_local(&self, ctx: &mut Context<Message>, state: &mut State, event: Local) {
-        let before = Rest::of(&state.disk);
+        let before = Before::of(&state.disk);
         match event {
             Local::Timeout if !members::may_stand(ctx.me(), &state.disk) => {
                 state.role = Role::Follower { leader: None }
@@ -381,7 +381,7 @@ impl Protocol for RaftKv {
             Local::HandOver { number } => transfer::begin(ctx, state, number),
         }
         changes::settle(self, ctx, state);
-        tables::save_rest(ctx, &before, &state.disk);
+        tables::end(self, ctx, &before, &state.disk);
     }
 
     /// A time-out takes at least three heartbeats, and the time-outs of two nodes differ enough for one of them to win its election.

@@ -1,12 +1,15 @@
 //! The durable state in the durable map: the log by index, the store by key, and the rest as one entry. A handler writes what it changes,
 //! so states that differ in the durable state have different maps, and their identity needs only what is not durable.
 //!
+//! Votes, terms and the log are synced at the end of the handler that changes them: others rely on them. The store and the commit index can be
+//! made again from the log, so they are not.
+//!
 //! Nodes of earlier versions have kept all of it as bytes, see [`data`](crate::data): it moves to the map at the next start.
 
 use std::collections::BTreeMap;
 
 use guest_sdk::linearizability::ClientId;
-use guest_sdk::storage::{Key, Table};
+use guest_sdk::storage::{self, Key, Table};
 use guest_sdk::{Context, Encoding, NodeId, NodeState, Payload};
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +91,18 @@ impl Rest {
     }
 }
 
+/// The durable state at the beginning of a handler, as far as its end needs it.
+pub(crate) struct Before {
+    rest: Rest,
+    last: Mark,
+}
+
+impl Before {
+    pub(crate) fn of(disk: &Disk) -> Self {
+        Self { rest: Rest::of(disk), last: disk.log.last() }
+    }
+}
+
 /// The durable state at a start, which the map then has: that in the map, that of an earlier version, or that of a first start.
 pub(crate) fn start(protocol: &RaftKv, ctx: &mut Context<Message>, durable: Option<Kept>) -> Disk {
     let mut saved = load();
@@ -112,6 +127,7 @@ pub(crate) fn start(protocol: &RaftKv, ctx: &mut Context<Message>, durable: Opti
         Some(before) => save_rest(ctx, &before, &disk),
         None => save_all(ctx, &disk),
     }
+    storage::sync(ctx);
     disk
 }
 
@@ -123,8 +139,21 @@ fn load() -> Option<Disk> {
     Some(Disk { term, voted_for, log, commit, store, asked, history, client })
 }
 
+/// The handler ends: writes the rest, and syncs what others will rely on. Two logs with the same last entry are the same.
+pub(crate) fn end(protocol: &RaftKv, ctx: &mut Context<Message>, before: &Before, disk: &Disk) {
+    save_rest(ctx, &before.rest, disk);
+    let Rest { term, voted_for, asked, history, client, .. } = &before.rest;
+    let votes = (*term, *voted_for) != (disk.term, disk.voted_for) && protocol.bug != Bug::ForgetSyncVotes;
+    let entries = before.last != disk.log.last() && protocol.bug != Bug::ForgetSyncEntries;
+    // Clients of a search are no part of the node, so an outage does not touch what they know.
+    let clients = (*asked, history, client) != (disk.asked, &disk.history, &disk.client);
+    if votes || entries || clients {
+        storage::sync(ctx);
+    }
+}
+
 /// Writes the rest, if it has changed.
-pub(crate) fn save_rest(ctx: &mut Context<Message>, before: &Rest, disk: &Disk) {
+fn save_rest(ctx: &mut Context<Message>, before: &Rest, disk: &Disk) {
     let rest = Rest::of(disk);
     if rest != *before {
         REST.put(ctx, &(), &rest);

@@ -222,6 +222,9 @@ impl Case {
         ] {
             toy = if is_wanted { add(toy, seed) } else { toy };
         }
+        if is_on(Axis::Resets) && !is_symmetric {
+            toy = toy.with_random_syncs(seed);
+        }
         // The place of the durable state changes nothing else.
         toy.medium = [Medium::Persisted, Medium::Map, Medium::WholeMap][seed as usize % 3];
         let mut system = arranged(toy, row, &mut dice);

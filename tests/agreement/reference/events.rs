@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use host_model::contract::{Choice, NodeId};
 use host_model::scenario::Faults;
-use host_model::toys::{ToyOutcome, ToyState, ToyTrigger};
+use host_model::toys::{Medium, ToyOutcome, ToyState, ToyTrigger};
 
 use super::faults::{self, Meaning};
 use super::{Channel, Global, Happening, Item, System};
@@ -130,6 +130,8 @@ pub(super) fn moves(
     let mut unheard = None;
     // Peers to notify of a break.
     let mut closed = Vec::new();
+    // The durable map with which the handler begins.
+    let mut map = faults::stored(system, node, state);
     // A node that restarts traps, if it does, in the first state.
     let mut state_of_trap = state;
     // The messages of `init` without durable state are never refused.
@@ -174,11 +176,21 @@ pub(super) fn moves(
         Happening::Fault(fault) => {
             *before.locals[node as usize].counts.of_mut(fault.id()) += 1;
             match faults::meaning(fault.kind()) {
-                Meaning::Restart(durable) => {
+                Meaning::Restart => {
+                    let older = &mut before.locals[node as usize].older;
+                    if fault.kind() == "outage" {
+                        // One lost change leaves the latest of them.
+                        let index = older.len() - fault.unsynced() as usize;
+                        map = older.get(index).copied().unwrap_or(map);
+                        older.clear();
+                    }
                     closed.extend((0..system.toy.nodes).filter(|peer| is_open(*peer)));
                     closed.iter().for_each(|peer| before.close(system, node, *peer));
                     state_of_trap = 0;
-                    let durable = durable(&system.toy, node, state);
+                    let durable = match system.toy.medium {
+                        Medium::Persisted => system.toy.durable.get(&(node, state)).copied(),
+                        Medium::Map | Medium::WholeMap => map.0,
+                    };
                     is_first = durable.is_none();
                     system.toy.restart(node, durable)
                 }
@@ -212,10 +224,11 @@ pub(super) fn moves(
         one.locals[node as usize].state = state_of_trap;
         let choices = resolution.choices.clone();
         let sent = resolution.sent.clone();
-        next.push(Move { next: one.after(system, node, resolution), choices, sent, is_lost: false });
+        next.push(Move { next: one.after(system, node, resolution, map), choices, sent, is_lost: false });
     }
-    // A handler that ignores the error has the same effect as one that never hears of it.
-    let unheard = unheard.filter(|_| !is_ignored);
+    // A handler that ignores the error, and syncs nothing, has the same effect as one that never hears of it.
+    let is_same = |unheard: &Global| is_ignored && next.iter().any(|heard| heard.next == *unheard);
+    let unheard = unheard.filter(|unheard| !is_same(unheard));
     next.extend(unheard.map(|next| Move { next, choices: Vec::new(), sent: Vec::new(), is_lost: true }));
     next
 }

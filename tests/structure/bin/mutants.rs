@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use host_structure::mutants::{MUTANTS, Mutant, misplaced};
+use host_structure::mutants::{Mutant, misplaced, mutants};
 use host_structure::tree::{files, root};
 
 /// The end of a run of a test.
@@ -24,7 +24,7 @@ enum Outcome {
 fn main() -> ExitCode {
     let word = std::env::args().nth(1).unwrap_or_default();
     let wanted: Vec<&Mutant> =
-        MUTANTS.iter().filter(|mutant| mutant.what.contains(&word) || mutant.file.contains(&word)).collect();
+        mutants().filter(|mutant| mutant.what.contains(&word) || mutant.file.contains(&word)).collect();
     let folder = root().join("target/mutants");
     let tree = folder.join("tree");
     copy_tree(&tree);

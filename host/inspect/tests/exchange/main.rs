@@ -146,6 +146,12 @@ fn numbers_of_faults_are_written_by_name() {
     assert_eq!(serde_json::to_value(&state).expect("plain data"), new);
     assert_eq!(serde_json::from_value::<FaultState>(new).expect("a fault state"), state);
     assert!(serde_json::from_value::<FaultState>(json!({ "fires": 1 })).is_err());
+    // Maps in hex: an empty one, and one with the key `a` and the value `b`.
+    let unsynced = json!({ "resets": 1, "outages": 1, "ends": [], "unsynced": ["", "01000000610100000062"] });
+    let state: FaultState = serde_json::from_value(unsynced.clone()).expect("a fault state");
+    assert_eq!(state.unsynced_maps().map(|map| map.len()).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(serde_json::to_value(&state).expect("JSON"), unsynced);
+    assert!(serde_json::from_value::<FaultState>(json!({ "unsynced": ["01"] })).is_err());
 }
 
 /// Reads a log with ShiViz's defaults: a line with the event, a line with host and clock.

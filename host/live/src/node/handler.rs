@@ -1,6 +1,6 @@
 //! One handler, from the gate before it to the gate after it.
 
-use host_model::contract::{Choice, Effects, Envelope, Fault, Input, LocalEvent, MachineError};
+use host_model::contract::{Choice, Effects, Envelope, Fault, Input, LocalEvent, MachineError, Synced};
 
 use crate::gate::{Cause, Event, Gate, Happened, Side, Substitute, Verdict, Views};
 use crate::node::answers;
@@ -59,15 +59,20 @@ impl<G: Gate> Node<'_, G> {
         &mut self,
         input: Input<'_>,
         next: Option<Moment>,
-        Effects { sent, choices, aside, log, written, .. }: Effects,
+        Effects { sent, choices, aside, log, written, synced, .. }: Effects,
         draws: Vec<(LocalEvent, Time)>,
     ) {
         let is_new = next.as_ref().is_some_and(|next| next.durable != self.moment.durable);
+        // Writes that are not synced wait for a record that is requested anyway, and are lost if the node is killed before.
+        let may_wait = synced == Synced::Nothing && next.as_ref().is_none_or(|next| next.persists_as(&self.moment));
         if let Some(next) = next {
             self.moment = next;
         }
         if is_new {
             self.outbox.wrote(written);
+        }
+        let is_due = if may_wait { self.outbox.has_much_unsaved() } else { is_new || self.outbox.has_unsaved() };
+        if is_due {
             self.persist();
         }
         if let Input::Message { src, .. } = input {

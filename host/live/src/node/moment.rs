@@ -16,6 +16,12 @@ pub(super) struct Moment {
 }
 
 impl Moment {
+    /// Whether `persist` returns the same as in another moment.
+    pub(super) fn persists_as(&self, other: &Self) -> bool {
+        let persisted = |moment: &Self| moment.durable.as_ref().and_then(|durable| durable.persisted.clone());
+        persisted(self) == persisted(other)
+    }
+
     /// The moment of a machine's present state.
     pub(super) fn of(machine: &mut dyn Machine, node: NodeId) -> Result<Self, Fault> {
         let state = state(machine, node)?;

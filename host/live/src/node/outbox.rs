@@ -111,6 +111,9 @@ pub(super) struct Outbox {
     bytes: usize,
 }
 
+/// The most keys that wait for a record: more would make the next one take long, and lose much.
+const UNSAVED_MAX: usize = 1_000;
+
 /// Bytes of a written key in addition to its own: its place in a tree, and its value by a link.
 const KEY_BYTES: usize = 64;
 
@@ -145,6 +148,16 @@ impl Outbox {
     /// A handler has written these keys of the map, as the next requested record shows.
     pub(super) fn wrote(&mut self, keys: WrittenKeys) {
         self.written.extend(keys);
+    }
+
+    /// Whether handlers have written what no requested record has.
+    pub(super) fn has_unsaved(&self) -> bool {
+        !self.written.is_empty()
+    }
+
+    /// Whether this is so much that a record has to be requested.
+    pub(super) fn has_much_unsaved(&self) -> bool {
+        self.written.len() >= UNSAVED_MAX
     }
 
     /// Requests a record. It takes the place of one that was not written yet: the outputs between them leave later, as on a slow network,

@@ -1,12 +1,13 @@
 //! The history of a world: the events of its nodes, and the fate of each message.
 //!
 //! The effects of an event leave a node once its record is on the disk. A crash before that undoes the event: no other node, no client and
-//! no disk knows it. So the history removes it, and the rest is a trace of the model, in which a crash is a reset.
+//! no disk knows it. So the history removes it, and the rest is a trace of the model, in which a crash is a reset, or an outage where it has lost
+//! what was not synced.
 
 use std::collections::BTreeMap;
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{Choice, Envelope, NodeId};
+use host_model::contract::{Choice, DurableMap, Envelope, NodeId};
 
 use crate::world::recorder::{Noted, What};
 
@@ -31,6 +32,8 @@ pub struct Step {
     life: u64,
     /// The record that its effects wait for.
     ticket: u64,
+    /// The durable map that a start has found.
+    pub(super) found: Option<DurableMap>,
 }
 
 /// One start of a node.
@@ -111,7 +114,7 @@ impl History {
         if self.forgets {
             return;
         }
-        for Noted { what, choices, sent, state, ticket } in noted {
+        for Noted { what, choices, sent, state, ticket, found } in noted {
             for envelope in &sent {
                 let sequence = self.sequences.entry((from, envelope.to)).or_default();
                 *sequence += 1;
@@ -122,7 +125,7 @@ impl History {
             }
             self.present.insert(from.node, Present { state, ticket });
             let Start { node, life, incarnation } = from;
-            self.steps.push(Step { node, incarnation, what, choices, sent, state, number: 0, life, ticket });
+            self.steps.push(Step { node, incarnation, what, choices, sent, state, number: 0, life, ticket, found });
         }
     }
 
@@ -145,6 +148,7 @@ impl History {
             number,
             life,
             ticket: 0,
+            found: None,
         });
     }
 

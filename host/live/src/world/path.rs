@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use host_model::contract::NodeId;
 use host_model::contract::fingerprint::Fingerprint;
+use host_model::contract::{DurableMap, NodeId};
 use host_model::scenario::FaultEvent;
 use host_model::trace::{Hex, Origin, Sent, TraceEvent, TraceStep};
 
@@ -60,8 +60,16 @@ impl Ends {
     }
 }
 
-/// A step, and the state that it leads to if that is known.
-type Known = (TraceStep, Option<Fingerprint>);
+/// A step of the model.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The step; a restart loses no writes yet, see `found`.
+    pub step: TraceStep,
+    /// The state that it leads to, if that is known.
+    pub state: Option<Fingerprint>,
+    /// The durable map that a restart has found: another one than the node had where the crash has lost writes.
+    pub found: Option<DurableMap>,
+}
 
 fn fault(event: FaultEvent) -> TraceEvent {
     TraceEvent::Fault { event, lost: false }
@@ -70,7 +78,8 @@ fn fault(event: FaultEvent) -> TraceEvent {
 /// A node does not hear of a break.
 fn unheard(node: NodeId, peer: NodeId) -> Known {
     let event = TraceEvent::TransportError { peer, lost: true };
-    (TraceStep { node, event, choices: Vec::new(), sent: None, state: None }, None)
+    let step = TraceStep { node, event, choices: Vec::new(), sent: None, state: None };
+    Known { step, state: None, found: None }
 }
 
 impl History {
@@ -81,7 +90,7 @@ impl History {
     pub fn trace(&self, nodes: u32, is_ordered: bool) -> Option<(Origin, Vec<Known>)> {
         let mut first = vec![None; nodes as usize];
         let (mut ends, mut steps) = (Ends::default(), Vec::new());
-        for Step { node, what, choices, sent, state, number, .. } in &self.steps {
+        for Step { node, what, choices, sent, state, number, found, .. } in &self.steps {
             let node = *node;
             let peers = || (0..nodes).filter(|peer| is_ordered && *peer != node);
             // The peers that have found the connection gone before.
@@ -135,7 +144,8 @@ impl History {
             sent.iter().for_each(|envelope| ends.of(node, envelope.to).is_open = true);
             let Some(event) = event else { continue };
             let sent = Some(sent.iter().map(Sent::from).collect());
-            steps.push((TraceStep { node, event, choices: choices.clone(), sent, state: None }, Some(*state)));
+            let step = TraceStep { node, event, choices: choices.clone(), sent, state: None };
+            steps.push(Known { step, state: Some(*state), found: found.clone() });
             for peer in late {
                 if ends.of(peer, node).is_open {
                     return None;

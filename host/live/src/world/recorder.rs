@@ -1,7 +1,7 @@
 //! A gate that logs the events of a node.
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{Choice, Envelope, Input, LocalEvent, NodeId};
+use host_model::contract::{Choice, DurableMap, Envelope, Input, LocalEvent, NodeId};
 
 use crate::carried::Fork;
 use crate::gate::{Cause, Event, Gate, Happened, Judge, Substitute, Verdict};
@@ -42,6 +42,8 @@ pub(super) struct Noted {
     pub(super) sent: Vec<Envelope>,
     pub(super) state: Fingerprint,
     pub(super) ticket: u64,
+    /// The durable map that a start has found.
+    pub(super) found: Option<DurableMap>,
 }
 
 /// A gate that logs events, around another gate.
@@ -140,6 +142,11 @@ impl<G: Gate> Gate for Recorder<'_, G> {
             // A node that takes quorums does not start.
             Input::Quorum { .. } => return,
         };
-        self.noted.push(Noted { what, choices: choices.to_vec(), sent: sent.to_vec(), state, ticket });
+        let found = match input {
+            Input::Init { durable, .. } => Some(durable.map(|durable| durable.map.clone()).unwrap_or_default()),
+            _ => None,
+        };
+        let (choices, sent) = (choices.to_vec(), sent.to_vec());
+        self.noted.push(Noted { what, choices, sent, state, ticket, found });
     }
 }

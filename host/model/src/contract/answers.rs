@@ -1,7 +1,7 @@
 //! The queries for the aspects of a machine, and the neutral answers where an aspect is absent.
 
 use crate::contract::aspects::{self, Aspect, AspectName, aspects};
-use crate::contract::durable_map::DurableState;
+use crate::contract::durable_map::{DurableMap, DurableState};
 use crate::contract::error::{MachineError, TransferError};
 use crate::contract::event::{LocalEvent, NodeId};
 use crate::contract::exchange::{Arrival, Quorum, Role, Snapshot, StateOwner};
@@ -63,6 +63,14 @@ impl dyn Machine + '_ {
     pub fn durable_state(&mut self) -> Result<Option<DurableState>, Fault> {
         let map = self.storage().map(|storage| storage.map());
         Ok(DurableState::of(self.persist()?, map.unwrap_or_default()))
+    }
+
+    /// The same with another durable map than the present one, if one is given.
+    pub fn durable_state_with(&mut self, map: Option<&DurableMap>) -> Result<Option<DurableState>, Fault> {
+        match map {
+            Some(map) => Ok(DurableState::of(self.persist()?, map.clone())),
+            None => self.durable_state(),
+        }
     }
 
     /// See [`Quorums::takes_quorums`](aspects::Quorums::takes_quorums).

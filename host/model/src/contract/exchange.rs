@@ -8,6 +8,7 @@ use crate::contract::draws::Draws;
 use crate::contract::durable_map::{DurableMap, DurableState};
 use crate::contract::event::{Envelope, LocalEvent, NodeId};
 use crate::contract::live::Aside;
+use crate::contract::synced::Synced;
 use crate::contract::written_keys::WrittenKeys;
 
 /// The claim of a property about the reachable states.
@@ -178,6 +179,8 @@ pub struct Effects {
     pub log: Vec<String>,
     /// The keys of the durable map that the handler has written.
     pub written: WrittenKeys,
+    /// The writes that are durable once its messages leave.
+    pub synced: Synced,
     /// Facts that matter only where the protocol runs.
     pub aside: Aside,
     /// Whether the node does not take this quorum: nothing has happened, and the state that the machine is in means nothing.

@@ -9,6 +9,7 @@
 //! | `durable_map` | the entries that handlers write and that survive a reset |
 //! | `written_keys` | the keys of it that handlers have written |
 //! | `node_map` | the durable map of the node that a machine stands for |
+//! | `synced` | the writes of a handler that are on the disk before its messages leave |
 //! | `fault` | faults of a guest, and when two are the same |
 //! | `event` | nodes, messages that they send, local events |
 //! | `hex` | bytes as digits, in documents and for people |
@@ -45,6 +46,7 @@ mod selection;
 mod sketch;
 mod stop;
 mod stoppable;
+mod synced;
 mod wrapper;
 mod written_keys;
 
@@ -68,5 +70,6 @@ pub use selection::Selected;
 pub use sketch::Sketch;
 pub use stop::{Stop, Stopped};
 pub use stoppable::Stoppable;
+pub use synced::Synced;
 pub(crate) use wrapper::{Wrap, Wrapped};
 pub use written_keys::WrittenKeys;

@@ -2,6 +2,7 @@
 
 use crate::contract::durable_map::DurableMap;
 use crate::contract::exchange::Snapshot;
+use crate::contract::synced::Synced;
 use crate::contract::written_keys::WrittenKeys;
 
 /// The durable map of the node that a machine stands for.
@@ -10,12 +11,14 @@ pub struct NodeMap {
     map: DurableMap,
     before: DurableMap,
     written: WrittenKeys,
+    /// The map at the last call of `sync`.
+    synced: Option<DurableMap>,
 }
 
 impl NodeMap {
     /// The map of a node that is restored, or starts, with this one.
     pub fn new(map: DurableMap) -> Self {
-        Self { before: map.clone(), map, written: WrittenKeys::default() }
+        Self { before: map.clone(), map, written: WrittenKeys::default(), synced: None }
     }
 
     /// As it is now.
@@ -39,6 +42,16 @@ impl NodeMap {
     pub fn delete_range(&mut self, start: &[u8], end: Option<&[u8]>) {
         let map = self.map.clone();
         map.range(start, end).for_each(|(key, _)| self.delete(key));
+    }
+
+    /// Makes all writes so far durable.
+    pub fn sync(&mut self) {
+        self.synced = Some(self.map.clone());
+    }
+
+    /// The writes since the last call that are durable, of a protocol that calls [`sync`](Self::sync).
+    pub fn take_synced(&mut self) -> Synced {
+        self.synced.take().map_or(Synced::Nothing, Synced::UpTo)
     }
 
     /// The keys written since the last call.

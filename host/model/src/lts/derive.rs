@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Draws, Envelope, Likelihood, NodeId};
-use crate::lts::ids::{LocalStateId, MessageId, Trigger};
+use crate::contract::{DurableMap, Envelope, NodeId, Snapshot};
+use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::lts::protocol_step::ProtocolOutcome;
-use crate::lts::state::Outcome;
+use crate::lts::state::{LocalState, Outcome};
 use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultState, Route};
@@ -19,6 +19,8 @@ struct Draft {
     fault_state: FaultState,
     /// Peers to notify of a break, with the new incarnation.
     notices: Vec<(NodeId, u32)>,
+    /// The durable map with which the handler begins.
+    map: DurableMap,
 }
 
 impl Tables {
@@ -42,6 +44,7 @@ impl Tables {
         let node = state.protocol.node;
         let mut fault_state = state.fault_state.clone();
         let (mut notices, mut is_error) = (Vec::new(), false);
+        let map = self.map_at_the_beginning(rules, &state, trigger);
         match (trigger.message(), trigger.fault()) {
             (Some(message), _) => {
                 let message = &self.messages[message.0 as usize];
@@ -64,7 +67,7 @@ impl Tables {
             (None, None) => {}
         }
         let before = state.fingerprint.wrapping_add(self.consumed(trigger));
-        let draft = Draft { node, before, fault_state, notices };
+        let draft = Draft { node, before, fault_state, notices, map };
         let executed = executed.as_ref().map_or(&[][..], |outcomes| outcomes);
         let is_fault = trigger.fault().is_some();
         let mut outcomes = Vec::with_capacity(executed.len());
@@ -79,13 +82,7 @@ impl Tables {
             outcomes.extend(self.finish(rules, &draft, outcome));
         }
         if is_error {
-            let unheard = ProtocolOutcome {
-                next: state.protocol_id,
-                sent: Vec::new(),
-                choices: Vec::new(),
-                likelihood: Likelihood::CERTAIN,
-                draws: Draws::default(),
-            };
+            let unheard = ProtocolOutcome::without_a_handler(state.protocol_id);
             let lost = self.finish(rules, &draft, &unheard).expect("no message is refused where none is sent");
             // A handler that ignores the error has the same outcome as a lost error.
             if !outcomes.iter().any(|heard: &Outcome| heard.delta == lost.delta) {
@@ -110,7 +107,8 @@ impl Tables {
 
     /// The outcomes of the first `init` of a node.
     pub(crate) fn derive_init(&mut self, rules: &Rules, node: NodeId, executed: &[ProtocolOutcome]) -> Vec<Outcome> {
-        let draft = Draft { node, before: 0, fault_state: rules.fresh(), notices: Vec::new() };
+        let (notices, map) = (Vec::new(), DurableMap::default());
+        let draft = Draft { node, before: 0, fault_state: rules.fresh(), notices, map };
         executed.iter().filter_map(|outcome| self.finish(rules, &draft, outcome)).collect()
     }
 
@@ -119,6 +117,12 @@ impl Tables {
         let mut fault_state = draft.fault_state.clone();
         if !fault_state.refuse(&outcome.choices, rules) {
             return None;
+        }
+        if rules.max.outages > 0 {
+            let is_stuck = self.protocol_states[outcome.next.0 as usize].snapshot.is_none();
+            let empty = DurableMap::default();
+            let after = (!is_stuck).then(|| self.map_of(outcome.next).unwrap_or(&empty));
+            fault_state.write(&draft.map, &outcome.synced, after, rules);
         }
         let from = draft.node;
         let mut sent = Vec::with_capacity(draft.notices.len() + outcome.sent.len());
@@ -152,6 +156,20 @@ impl Tables {
             delta: after.wrapping_sub(draft.before),
             is_lost: false,
         })
+    }
+
+    /// The durable map with which the handler of a step begins; it matters only where there can be outages.
+    fn map_at_the_beginning(&self, rules: &Rules, state: &LocalState, trigger: Trigger) -> DurableMap {
+        if rules.max.outages == 0 {
+            return DurableMap::default();
+        }
+        let left = trigger.fault().and_then(|fault| state.fault_state.map_without(fault.unsynced()));
+        left.or_else(|| self.map_of(state.protocol_id)).cloned().unwrap_or_default()
+    }
+
+    /// The durable map of a protocol state, if it has one.
+    fn map_of(&self, state: ProtocolStateId) -> Option<&DurableMap> {
+        self.protocol_states[state.0 as usize].snapshot.as_ref().and_then(Snapshot::map)
     }
 
     /// The fingerprint of the messages that a trigger takes out of flight.

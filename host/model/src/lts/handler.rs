@@ -5,13 +5,12 @@ use std::sync::atomic::Ordering;
 
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{
-    Arrival, Choice, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError, NodeId,
-    PropertyKind, PropertyScope, Quorum, Role, Snapshot,
+    Arrival, Choice, DurableMap, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError,
+    NodeId, PropertyKind, PropertyScope, Quorum, Role, Snapshot, Synced,
 };
 use crate::lts::ids::ProtocolStateId;
 use crate::lts::state::{Evaluated, Message};
 use crate::lts::system::Lts;
-use crate::scenario::FaultEvent;
 
 /// A handler with more outcomes than this is a fault: its calls of `choose` multiply.
 pub const OUTCOMES_MAX: usize = 65_536;
@@ -33,8 +32,8 @@ pub(crate) enum Cause {
     /// A quorum by its name, with sender and content of each message in the order of the senders.
     Quorum(Arc<Quorum>, Vec<(NodeId, Vec<u8>)>),
     Local(Arc<LocalEvent>),
-    /// The node restarts after this fault.
-    Restart(FaultEvent),
+    /// The node restarts, with this durable map if it is not that of the state.
+    Restart(Option<DurableMap>),
     /// A transport error.
     Error(NodeId),
 }
@@ -149,9 +148,9 @@ fn executions(lts: &Lts<'_>, machine: &mut dyn Machine, job: &Job) -> Result<Vec
         }
         Cause::Local(event) => explore(lts, machine, job.node, from, Input::Local(event)),
         Cause::Error(peer) => explore(lts, machine, job.node, from, Input::TransportError { peer: *peer }),
-        Cause::Restart(fault) => {
+        Cause::Restart(map) => {
             machine.restore(from)?;
-            let durable = match fault.durable(machine) {
+            let durable = match machine.durable_state_with(map.as_ref()) {
                 Ok(durable) => durable,
                 Err(fault) => {
                     machine.confirm_fault()?;
@@ -184,6 +183,9 @@ pub(crate) fn explore(
         lts.handler_calls.fetch_add(1, Ordering::Relaxed);
         // No later step depends on these effects, so they are not kept.
         effects.aside.clear();
+        if lts.rules.max.outages == 0 {
+            effects.synced = Synced::default();
+        }
         let result = result.and_then(|()| lts.rules.check_lengths(node, &effects.sent));
         let is_declined = effects.is_declined && result.is_ok();
         let next = match result.and_then(|()| match is_declined {

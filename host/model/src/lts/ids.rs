@@ -23,6 +23,10 @@ pub struct LocalEventId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QuorumId(pub u32);
 
+/// A durable map that an outage can leave, interned by its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct MapId(pub(crate) u32);
+
 /// A name and size of quorums, interned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u32);
@@ -88,13 +92,21 @@ impl Trigger {
         self.message().is_some() || self.quorum().is_some()
     }
 
-    /// Bits for the peer of a fault, counted from 1, or 0 if there is none; the place of the fault is above them.
+    /// Bits for the peer of a fault, counted from 1, or for the number of changes that a restart loses; the place of the fault is above
+    /// them.
     const PEER_BITS: u32 = 24;
 
     /// The fault, if this is one.
     pub fn fault(self) -> Option<FaultEvent> {
-        let (place, peer) = (self.0 >> (3 + Self::PEER_BITS), self.0 >> 3 & ((1 << Self::PEER_BITS) - 1));
-        if self.0 & 0b111 == 0b011 { FaultEvent::new(FaultId::at(place)?, peer.checked_sub(1)) } else { None }
+        let (place, low) = (self.0 >> (3 + Self::PEER_BITS), self.0 >> 3 & ((1 << Self::PEER_BITS) - 1));
+        if self.0 & 0b111 != 0b011 {
+            return None;
+        }
+        let fault = FaultId::at(place)?;
+        match FaultEvent::new(fault, None) {
+            Some(restart) => restart.losing(low),
+            None => FaultEvent::new(fault, low.checked_sub(1)),
+        }
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.
@@ -110,8 +122,11 @@ impl Trigger {
 
 impl From<FaultEvent> for Trigger {
     fn from(fault: FaultEvent) -> Self {
-        let peer = fault.peer().map_or(0, |peer| peer + 1);
-        assert!(peer >> Self::PEER_BITS == 0, "a cluster has fewer nodes");
-        Self((fault.id().place() << Self::PEER_BITS | peer) << 3 | 0b011)
+        let low = fault.peer().map_or(fault.unsynced(), |peer| peer + 1);
+        assert!(
+            low >> Self::PEER_BITS == 0,
+            "a cluster has fewer nodes, and a node fewer maps between two calls of `sync`"
+        );
+        Self((fault.id().place() << Self::PEER_BITS | low) << 3 | 0b011)
     }
 }

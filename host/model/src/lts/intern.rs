@@ -17,6 +17,7 @@ impl Tables {
             choices: effects.choices,
             likelihood: effects.likelihood,
             draws: effects.draws,
+            synced: effects.synced,
         };
         executions.into_iter().map(intern).collect()
     }

@@ -34,7 +34,10 @@ impl Tables {
         } else {
             let fault = trigger.fault()?;
             match fault.peer() {
-                None => ProtocolEvent::Restart(fault),
+                None => {
+                    let map = state.fault_state.map_without(fault.unsynced());
+                    ProtocolEvent::Restart(map.map(|map| self.map_ids[&map.fingerprint()]))
+                }
                 Some(peer) => error(peer)?,
             }
         };
@@ -62,7 +65,7 @@ impl Tables {
             }
             ProtocolEvent::Quorum(quorum) => self.quorum_cause(step.protocol_state, quorum),
             ProtocolEvent::Local(event) => Cause::Local(Arc::clone(&self.local_events[event.0 as usize])),
-            ProtocolEvent::Restart(fault) => Cause::Restart(fault),
+            ProtocolEvent::Restart(map) => Cause::Restart(map.map(|map| self.maps[map.0 as usize].clone())),
             ProtocolEvent::Error(peer) => Cause::Error(peer),
         };
         Job { node: state.node, from, cause }

@@ -1,9 +1,8 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever the fault state of the node.
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId};
-use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
-use crate::scenario::FaultEvent;
+use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId, Synced};
+use crate::lts::ids::{LocalEventId, MapId, MessageId, ProtocolStateId, QuorumId};
 
 /// A handler execution as the protocol knows it: by protocol state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,8 +21,8 @@ pub(crate) enum ProtocolEvent {
     Quorum(QuorumId),
     /// A local event.
     Local(LocalEventId),
-    /// `init`, with the part of the durable state that this fault leaves.
-    Restart(FaultEvent),
+    /// `init` with the durable state, and with this map if it is not that of the protocol state.
+    Restart(Option<MapId>),
     /// A transport error.
     Error(NodeId),
 }
@@ -38,9 +37,22 @@ pub(crate) struct ProtocolOutcome {
     pub(crate) choices: Vec<Choice>,
     pub(crate) likelihood: Likelihood,
     pub(crate) draws: Draws,
+    pub(crate) synced: Synced,
 }
 
 impl ProtocolOutcome {
+    /// The outcome in a protocol state if no handler runs.
+    pub(crate) fn without_a_handler(state: ProtocolStateId) -> Self {
+        Self {
+            next: state,
+            sent: Vec::new(),
+            choices: Vec::new(),
+            likelihood: Likelihood::CERTAIN,
+            draws: Draws::default(),
+            synced: Synced::Nothing,
+        }
+    }
+
     /// Bytes kept for it.
     pub(crate) fn bytes(&self) -> usize {
         let sent = self.sent.iter().map(|sent| size_of_val(sent) + sent.0.payload.len());

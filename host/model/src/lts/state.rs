@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, ClassId, Draws, Fault, Judgement, Likelihood, NodeId, Snapshot};
+use crate::contract::{Choice, ClassId, Draws, DurableMap, Fault, Judgement, Likelihood, NodeId, Snapshot};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::scenario::{FaultState, Route};
 
@@ -56,7 +56,8 @@ pub struct LocalState {
 impl LocalState {
     /// Bytes kept for it, without the protocol state.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.faults)
+        let maps = self.fault_state.unsynced_maps().count() * size_of::<DurableMap>();
+        size_of::<Self>() + size_of_val(&*self.faults) + maps
     }
 
     /// Whether the node is stuck in a fault: no event happens there any more.

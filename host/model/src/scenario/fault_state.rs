@@ -12,11 +12,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, Ignores, NodeId};
+use crate::contract::{Choice, DurableMap, Ignores, NodeId, Synced};
 use crate::scenario::cluster::Scenario;
 use crate::scenario::faults::{FaultEvent, Faults};
 use crate::scenario::link::Network;
 use crate::scenario::route::Route;
+use crate::scenario::unsynced::Unsynced;
 
 /// The faults of a node so far, and the state of its connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct FaultState {
     pub counts: Faults,
     /// Its ends of the connections to all nodes; empty if connections cannot break.
     ends: Box<[ConnectionEnd]>,
+    /// The writes that an outage can lose; none if there can be no outage any more.
+    #[serde(skip_serializing_if = "Unsynced::is_empty")]
+    unsynced: Unsynced,
 }
 
 /// One end of a connection.
@@ -63,7 +67,9 @@ impl FaultState {
 
     /// Whether no fault has happened, so that the protocol state is the whole local state.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.counts.are_none() && self.ends.iter().all(|end| *end == ConnectionEnd::default())
+        self.counts.are_none()
+            && self.unsynced.is_empty()
+            && self.ends.iter().all(|end| *end == ConnectionEnd::default())
     }
 
     /// Whether all connections are the same as in another state of the node.
@@ -107,10 +113,31 @@ impl FaultState {
         }
     }
 
+    /// The durable map that an outage leaves that loses this many changes; none for the present one.
+    pub(crate) fn map_without(&self, changes: u32) -> Option<&DurableMap> {
+        self.unsynced.without(changes)
+    }
+
+    /// The maps that an outage can leave in place of the present one.
+    pub fn unsynced_maps(&self) -> impl Iterator<Item = &DurableMap> {
+        self.unsynced.iter()
+    }
+
+    /// Notes the writes of a handler that began with one map and ended with another one; a node that is stuck has none.
+    pub(crate) fn write(&mut self, before: &DurableMap, synced: &Synced, after: Option<&DurableMap>, rules: &Rules) {
+        match after {
+            Some(after) if self.counts.outages < rules.max.outages => self.unsynced.note(before.clone(), synced, after),
+            _ => self.unsynced.clear(),
+        }
+    }
+
     /// Takes a fault. Returns the connections that it breaks, each with its new incarnation, except for the connection of the
     /// node to itself, `me`: no other node is notified of that one.
     pub fn meet(&mut self, fault: FaultEvent, me: NodeId) -> Vec<(NodeId, u32)> {
         *self.counts.of_mut(fault.id()) += 1;
+        if fault.loses_writes() {
+            self.unsynced.clear();
+        }
         let broken: Vec<NodeId> = match fault.peer() {
             Some(peer) => vec![peer],
             None => (0..self.ends.len() as NodeId).filter(|peer| self.is_open(*peer)).collect(),
@@ -144,8 +171,13 @@ impl FaultState {
     /// The words to be hashed for a fingerprint.
     pub fn words(&self) -> Vec<u32> {
         let ends = self.ends.iter().flat_map(|end| [end.incarnation, u32::from(end.is_open)]);
-        let counts = self.counts.iter().filter(|(fault, _)| fault.is_of_node());
-        counts.map(|(_, count)| count).chain(ends).collect()
+        let counts = Faults { outages: 0, ..self.counts };
+        let counts: Vec<u32> = counts.iter().filter(|(fault, _)| fault.is_of_node()).map(|(_, count)| count).collect();
+        // The last count is that of outages. Without any, the words are those of a build that knows none.
+        let counts = &counts[..counts.len() - 1];
+        let has_outages = self.counts.outages > 0 || !self.unsynced.is_empty();
+        let outages = has_outages.then_some(self.counts.outages).into_iter().chain(self.unsynced.words());
+        counts.iter().copied().chain(ends).chain(outages).collect()
     }
 }
 
@@ -276,6 +308,7 @@ impl Rules {
         let events = left.flat_map(|(fault, _)| {
             std::iter::once(None).chain(peers().map(Some)).filter_map(move |peer| FaultEvent::new(fault, peer))
         });
-        events.collect()
+        let changes = fault_state.unsynced.len() as u32;
+        events.flat_map(|event| (0..=changes).map_while(move |changes| event.losing(changes))).collect()
     }
 }

@@ -9,6 +9,7 @@
 //! | `length` | the maximum length of a message on a link |
 //! | `route` | the route of a message or notice |
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
+//! | `unsynced` | the writes of a node that are not on its disk for certain |
 //! | `network` | messages in flight: those that can be taken next, and those that a step takes, loses and sends |
 
 mod cluster;
@@ -19,6 +20,7 @@ mod link;
 mod names;
 mod network;
 mod route;
+mod unsynced;
 
 pub use cluster::{Scenario, ScenarioError};
 pub use fault_state::FaultState;

@@ -7,13 +7,13 @@ use crate::contract::aspects::{
 };
 use crate::contract::{
     Choice, DurableMap, Effects, Envelope, Fault, FaultKind, Input, LocalEvent, Machine, MachineError, MachineFactory,
-    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, TransferError,
+    NodeId, Property, PropertyKind, PropertyScope, Quorum, Role, Snapshot, StateOwner, Synced, TransferError,
 };
 use crate::toys::property::ToyProperty;
 use crate::toys::renaming::renamed;
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
 use crate::toys::stored::Stored;
-use crate::toys::toy::{Medium, Toy};
+use crate::toys::toy::{Medium, Toy, ToySync};
 
 impl MachineFactory for Arc<Toy> {
     fn machine(&self) -> Result<Box<dyn Machine>, MachineError> {
@@ -101,7 +101,7 @@ impl Machine for ToyMachine {
             return Err(Fault::new(FaultKind::Trap, trap_words(self.state)));
         };
         self.state = if is_refused { self.toy.after_refusal(self.node, next) } else { next };
-        self.write(self.state);
+        effects.synced = self.write_and_sync();
         effects.written = self.stored.0.take_written();
         Ok(())
     }
@@ -184,6 +184,24 @@ impl ToyMachine {
     /// The durable state of this node in a state.
     fn kept(&self, state: ToyState) -> Option<u8> {
         self.toy.durable.get(&(self.node, state)).copied()
+    }
+
+    /// Writes the map of the state, with the calls of `sync` of the toy.
+    fn write_and_sync(&mut self) -> Synced {
+        let at = self.toy.syncs.as_ref().map(|syncs| syncs.get(&(self.node, self.state)).copied());
+        let sync = |stored: &mut Stored, place| {
+            if at.flatten() == Some(place) {
+                stored.0.sync();
+            }
+        };
+        sync(&mut self.stored, ToySync::First);
+        self.write(self.state);
+        sync(&mut self.stored, ToySync::Last);
+        match (at, self.toy.medium) {
+            (Some(_), Medium::Map | Medium::WholeMap) => self.stored.0.take_synced(),
+            // The result of `persist` is always durable.
+            _ => Synced::AtTheEnd,
+        }
     }
 
     /// Writes the map of a state.

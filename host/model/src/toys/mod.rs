@@ -40,4 +40,5 @@ pub use overheard::Overheard;
 pub use property::{Evaluated, ToyProperty};
 pub use renaming::{named, permutations, renamed};
 pub use rule::{ToyOutcome, ToyState, ToyTrigger};
-pub use toy::{Medium, Toy};
+pub use stored::read_map;
+pub use toy::{Medium, Toy, ToySync};

@@ -1,9 +1,11 @@
 //! Random toys, and features of the contract that only some protocols use, beyond messages and local events.
 
+use std::collections::BTreeMap;
+
 use crate::contract::NodeId;
 use crate::toys::dice::Dice;
 use crate::toys::rule::{ToyOutcome, ToyState, ToyTrigger};
-use crate::toys::toy::Toy;
+use crate::toys::toy::{Toy, ToySync};
 
 impl Toy {
     /// A random system. The same seed gives the same system on every machine.
@@ -123,6 +125,23 @@ impl Toy {
                 }
             }
         }
+        self
+    }
+
+    /// The same system, but half of its handlers do not call `sync`, and some call it before they write.
+    #[must_use]
+    pub fn with_random_syncs(mut self, seed: u64) -> Self {
+        let mut dice = Dice(seed ^ 0x5c2c);
+        let states: ToyState = self.rules.keys().map(|(_, state, _)| state + 1).max().unwrap_or(1);
+        let mut syncs = BTreeMap::new();
+        for (node, state) in (0..self.nodes).flat_map(|node| (0..states).map(move |state| (node, state))) {
+            match dice.below(6) {
+                0 => _ = syncs.insert((node, state), ToySync::First),
+                1 | 2 => _ = syncs.insert((node, state), ToySync::Last),
+                _ => {}
+            }
+        }
+        self.syncs = Some(syncs);
         self
     }
 

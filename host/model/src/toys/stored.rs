@@ -63,14 +63,25 @@ impl Medium {
     pub(super) fn read(self, durable: &DurableState) -> Option<u8> {
         match self {
             Self::Persisted => durable.persisted.as_ref().map(|bytes| bytes[0]),
-            Self::Map | Self::WholeMap => {
-                let mut kept = durable.map.range(KEPT[0], Some(KEPT[1])).map(|(key, value)| (key[1], value));
-                let (last, value) = kept.next_back()?;
-                let numbers: Vec<u8> = kept.map(|(number, _)| number).collect();
-                assert_eq!((last, value), (u8::MAX, &[numbers.len() as u8][..]), "it is what was written");
-                assert!(numbers.iter().copied().eq(1..=value[0]), "it is what was written");
-                Some(value[0])
-            }
+            Self::Map | Self::WholeMap => kept(&durable.map),
         }
     }
+}
+
+/// The durable state of a toy in a map, and the state of the node if the map has it.
+///
+/// # Panics
+///
+/// No toy writes such a map.
+pub fn read_map(map: &DurableMap) -> (Option<u8>, Option<ToyState>) {
+    (kept(map), map.get(STATE).map(|state| state[0]))
+}
+
+fn kept(map: &DurableMap) -> Option<u8> {
+    let mut kept = map.range(KEPT[0], Some(KEPT[1])).map(|(key, value)| (key[1], value));
+    let (last, value) = kept.next_back()?;
+    let numbers: Vec<u8> = kept.map(|(number, _)| number).collect();
+    assert_eq!((last, value), (u8::MAX, &[numbers.len() as u8][..]), "it is what was written");
+    assert!(numbers.iter().copied().eq(1..=value[0]), "it is what was written");
+    Some(value[0])
 }

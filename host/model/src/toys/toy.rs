@@ -18,6 +18,15 @@ pub enum Medium {
     WholeMap,
 }
 
+/// The place of a call of `sync` in a handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ToySync {
+    /// Before it writes.
+    First,
+    /// After it has written.
+    Last,
+}
+
 /// A protocol given by a table. A message or an error without a rule changes nothing; a local event is
 /// possible exactly in the states that have a rule for it. Several outcomes of one rule are a call of `choose`.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +43,8 @@ pub struct Toy {
     pub durable: BTreeMap<(NodeId, ToyState), u8>,
     /// The place of the durable state.
     pub medium: Medium,
+    /// The handlers that call `sync`, by the states in which they end; none if the toy has no `sync`.
+    pub syncs: Option<BTreeMap<(NodeId, ToyState), ToySync>>,
     /// The outcomes of a restart with this durable state. Without an entry the node goes to the state with that number; without
     /// a durable state, it begins as at the start.
     pub restarts: BTreeMap<(NodeId, u8), Vec<ToyOutcome>>,
@@ -183,6 +194,13 @@ impl Toy {
     #[must_use]
     pub fn keep(mut self, node: NodeId, state: ToyState, durable: u8) -> Self {
         self.durable.insert((node, state), durable);
+        self
+    }
+
+    /// Lets the toy call `sync` in handlers that end in these states, after they have written, and in no other.
+    #[must_use]
+    pub fn sync(mut self, states: &[(NodeId, ToyState)]) -> Self {
+        self.syncs.get_or_insert_default().extend(states.iter().map(|state| (*state, ToySync::Last)));
         self
     }
 

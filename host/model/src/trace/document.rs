@@ -134,14 +134,19 @@ struct Fields {
     peer: Option<NodeId>,
     #[serde(default)]
     lost: bool,
+    #[serde(default)]
+    unsynced: u32,
 }
 
 impl TryFrom<Fields> for TraceEvent {
     type Error = String;
 
     fn try_from(fields: Fields) -> Result<Self, String> {
-        let Fields { kind, from, payload, name, messages, cause, peer, lost } = fields;
+        let Fields { kind, from, payload, name, messages, cause, peer, lost, unsynced } = fields;
+        let fault = |event: Option<FaultEvent>| event.and_then(|event| event.losing(unsynced));
         let event = match (&*kind, from, payload, name, messages, cause, peer, lost) {
+            // Only a fault loses writes.
+            ("deliver" | "lose" | "quorum" | "local" | "transport-error", ..) if unsynced > 0 => None,
             ("deliver", Some(from), Some(payload), None, None, None, None, false) => {
                 Some(Self::Deliver { from, payload })
             }
@@ -155,7 +160,7 @@ impl TryFrom<Fields> for TraceEvent {
             ("transport-error", None, None, None, None, None, Some(peer), lost) => {
                 Some(Self::TransportError { peer, lost })
             }
-            (kind, None, None, None, None, None, peer, lost) => FaultEvent::of_kind(kind, peer)
+            (kind, None, None, None, None, None, peer, lost) => fault(FaultEvent::of_kind(kind, peer))
                 .filter(|_| peer.is_some() || !lost)
                 .map(|event| Self::Fault { event, lost }),
             _ => None,

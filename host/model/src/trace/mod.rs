@@ -11,6 +11,7 @@
 //! | `launch` | the beginning of a replay |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
 //! | `effects` | the effects of a step of a replay |
+//! | `writes` | the writes of nodes in a replay, as far as a power outage can lose them |
 //! | `description` | a protocol's descriptions of a replay for people |
 //! | `promise` | broken promises of progress in a trace, checked in a replay |
 //! | `standing` | the standing of a property in the current state of a replay |
@@ -29,6 +30,7 @@ pub mod replay;
 mod resolve;
 mod standing;
 pub mod start;
+mod writes;
 
 pub use crate::contract::hex::Hex;
 pub use confirm::confirm;

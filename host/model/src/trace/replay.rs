@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 
 use crate::contract::{
-    Choice, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
+    Choice, DurableMap, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Property, Quorum, Role,
 };
 use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
 pub use crate::trace::effects::{LostMessage, StepReport};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
+use crate::trace::writes::map_before;
 
 /// The reason why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -175,10 +176,11 @@ impl Replay {
                 Ok(StepReport::default())
             }
             Enabled::Fault(fault) => {
+                let map = fault_state.map_without(fault.unsynced()).cloned();
                 let closed = fault_state.meet(fault, node);
                 self.announce(node, &closed);
                 match fault.peer() {
-                    None => self.restart(node, fault, choices),
+                    None => self.restart(node, map.as_ref(), choices),
                     Some(peer) => self.error(node, peer, step.event.is_lost(), choices),
                 }
             }
@@ -287,10 +289,15 @@ impl Replay {
         Ok(report)
     }
 
-    /// Restarts a node with the part of its durable state that a fault leaves.
-    fn restart(&mut self, node: NodeId, fault: FaultEvent, choices: &[Choice]) -> Result<StepReport, ReplayError> {
+    /// Restarts a node with its durable state, and with this durable map if it is not the present one.
+    fn restart(
+        &mut self,
+        node: NodeId,
+        map: Option<&DurableMap>,
+        choices: &[Choice],
+    ) -> Result<StepReport, ReplayError> {
         let machine = &mut self.machines[node as usize];
-        let durable = match fault.durable(&mut **machine) {
+        let durable = match machine.durable_state_with(map) {
             Ok(durable) => durable,
             Err(fault) => {
                 self.stick(node, &fault)?;
@@ -298,9 +305,8 @@ impl Replay {
             }
         };
         machine.restore(None)?;
-        let config = self.config.clone();
-        let input = Input::Init { node, nodes: self.nodes, config: &config, durable: durable.as_ref() };
-        self.run(node, input, choices)
+        let (config, nodes) = (self.config.clone(), self.nodes);
+        self.run(node, Input::Init { node, nodes, config: &config, durable: durable.as_ref() }, choices)
     }
 
     /// Marks a node as stuck in a fault.
@@ -323,6 +329,7 @@ impl Replay {
         machine.ask_stop()?;
         let script: Vec<u32> = choices.iter().map(|choice| choice.picked).collect();
         let mut report = StepReport::default();
+        let before = map_before(&mut **machine, input);
         let result = machine.handle(input, &script, &mut report.effects);
         match result.and_then(|()| self.rules.check_lengths(node, &report.effects.sent)) {
             Ok(()) => self.look(node, &mut report)?,
@@ -331,6 +338,7 @@ impl Replay {
                 report.fault = Some(fault);
             }
         }
+        self.note_writes(node, &before, &report);
         if report.fault.is_some() {
             // The execution ends here: messages sent before are never delivered.
             report.effects.sent.clear();

@@ -13,6 +13,7 @@ pub(crate) const ENVIRONMENT: &str = "host:protocol/environment@0.1.0";
 pub(crate) const ODDS: &str = "host:protocol/odds@0.1.0";
 pub(crate) const LIVE: &str = "host:protocol/live@0.1.0";
 pub(crate) const STORAGE: &str = "host:protocol/storage@0.1.0";
+pub(crate) const DURABILITY: &str = "host:protocol/durability@0.1.0";
 
 /// The name of an interface of the contract, with its version.
 pub(crate) fn interface(name: &str) -> String {

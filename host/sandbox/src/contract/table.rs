@@ -91,6 +91,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("odds", &["choose-weighted"]),
     ("live", &["answer", "restart"]),
     ("storage", &["get", "put", "delete", "delete-range", "range"]),
+    ("durability", &["sync"]),
     ("types", &[]),
 ];
 

@@ -111,7 +111,8 @@ impl<F: Exports> Live<F> {
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
     {
-        refuel(&mut self.store, self.plugin.sandbox.config.limits.fuel_per_call);
+        let fuel = self.plugin.sandbox.config.limits.fuel_per_call.saturating_add(self.store.data().extra_fuel);
+        refuel(&mut self.store, fuel);
         self.budget.forget_refusal();
         self.memories.touch();
         match function.typed.call(&mut self.store, params) {

@@ -30,6 +30,8 @@ pub(crate) struct PluginParts {
     pub syncs: Vec<(usize, usize)>,
     /// Whether its nodes have a durable map.
     pub stores: bool,
+    /// Whether the plugin decides when the map is durable.
+    pub has_sync: bool,
     images: Arc<Images>,
     pristine_sizes: Vec<usize>,
     /// If the whole memory identifies states: the bytes from its start on that are a dead stack.
@@ -65,6 +67,7 @@ impl PluginParts {
             counted: rewritten.memories.iter().map(|memory| matches!(memory.role, MemoryRole::Data(_))).collect(),
             syncs: rewritten.syncs.clone(),
             stores: false,
+            has_sync: false,
             images: Arc::default(),
             pristine_sizes: Vec::new(),
             dead_stack: None,
@@ -88,6 +91,7 @@ impl PluginParts {
             counted: self.counted.clone(),
             syncs: self.syncs.clone(),
             stores: self.stores,
+            has_sync: self.has_sync,
             images: Arc::new(Images { pristine: Arc::clone(&self.images.pristine), ..Images::default() }),
             pristine_sizes: self.pristine_sizes.clone(),
             dead_stack: self.dead_stack,

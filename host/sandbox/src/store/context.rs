@@ -36,6 +36,8 @@ pub(crate) struct Context {
     pub aside: Aside,
     /// The durable map of the node; none before `init`, and in a component that does not import one.
     pub storage: Option<NodeMap>,
+    /// The fuel of the current call in addition to the limit.
+    pub extra_fuel: u64,
     log_bytes: usize,
     keep_log: bool,
     pub panic_line: Option<String>,
@@ -64,6 +66,7 @@ impl Context {
             log: Vec::new(),
             aside: Aside::default(),
             storage: None,
+            extra_fuel: 0,
             log_bytes: 0,
             keep_log: false,
             panic_line: None,
@@ -86,6 +89,7 @@ impl Context {
     /// Prepares for a function that only reads: it may not choose, and its log is dropped.
     pub(crate) fn begin_reading(&mut self, function: &'static str) {
         self.phase = Phase::Reading(function);
+        self.extra_fuel = 0;
         self.keep_log = false;
         self.panic_line = None;
         self.table_refused = false;
@@ -94,6 +98,7 @@ impl Context {
     /// Prepares for a handler, and forgets the previous one.
     pub(crate) fn begin_handler(&mut self, script: &[u32], keep_log: bool) {
         self.phase = Phase::Handler;
+        self.extra_fuel = 0;
         self.script.clear();
         self.script.extend_from_slice(script);
         self.choices.clear();

@@ -89,7 +89,7 @@ fn classify(error: &wasmtime::Error, function: &str, evidence: &Evidence<'_>) ->
         |kind, limit, what: std::fmt::Arguments<'_>| at_limit(kind, limit, format_args!("`{function}` {what}"));
     let trap = error.downcast_ref::<Trap>();
     if trap == Some(&Trap::OutOfFuel) {
-        let fuel = limits.fuel_per_call;
+        let fuel = limits.fuel_per_call.saturating_add(evidence.context.extra_fuel);
         let more = allows_more("fuel");
         let message = format!("`{function}` does not end within {fuel} units of fuel; if it is only slow, {more}");
         return Fault::new(FaultKind::Divergence, message).with_limit("fuel");

@@ -1,4 +1,4 @@
-//! The functions of the guest on the durable map of its node.
+//! The functions of the guest on the durable map of its node, and on when it is durable.
 
 use host_model::contract::{Fault, FaultKind, NodeMap};
 use wasmtime::StoreContextMut;
@@ -26,7 +26,7 @@ impl Context {
         };
         let place = place.or_else(|| self.storage.is_none().then(|| "before `init`".to_owned()));
         let result = place.map_or(Ok(()), |place| {
-            let message = format!("calls `storage.{function}` {place}, where there is no node whose map it could read");
+            let message = format!("calls `{function}` {place}, where there is no node whose map it could read");
             Err(Fault::new(FaultKind::Malformed, message))
         });
         self.refuse(result)?;
@@ -41,7 +41,7 @@ impl Context {
             Phase::Reading(reader) => Some(format!("in `{reader}`")),
         };
         let result = place.map_or(Ok(()), |place| {
-            let message = format!("calls `storage.{function}` {place}; only handlers may");
+            let message = format!("calls `{function}` {place}; only handlers may");
             Err(Fault::new(FaultKind::Malformed, message))
         });
         self.refuse(result)?;
@@ -49,7 +49,7 @@ impl Context {
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> wasmtime::Result<()> {
-        let storage = self.writable("put")?;
+        let storage = self.writable("storage.put")?;
         storage.put(key, value);
         let (entries, bytes) = (storage.map().len(), storage.map().content_bytes());
         let result = self.limits().check_map(entries, bytes);
@@ -80,17 +80,17 @@ impl GuestLimits {
 pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
     let mut storage = linker.instance(abi::STORAGE)?;
     storage.func_wrap("get", |mut store: StoreContextMut<'_, Context>, (key,): (WasmList<u8>,)| {
-        store.data_mut().readable("get")?;
+        store.data_mut().readable("storage.get")?;
         burn(&mut store, READ_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        let value = store.data_mut().readable("get")?.map().get(&key).map(<[u8]>::to_vec);
+        let value = store.data_mut().readable("storage.get")?.map().get(&key).map(<[u8]>::to_vec);
         burn(&mut store, value.as_ref().map_or(0, Vec::len) as u64)?;
         Ok((value,))
     })?;
     storage.func_wrap(
         "put",
         |mut store: StoreContextMut<'_, Context>, (key, value): (WasmList<u8>, WasmList<u8>)| {
-            store.data_mut().writable("put")?;
+            store.data_mut().writable("storage.put")?;
             // Checked before the bytes are read: long ones must not make the host work.
             let checked = store.data().limits().check_entry(key.len(), value.len());
             store.data_mut().refuse(checked)?;
@@ -100,13 +100,20 @@ pub(crate) fn link(linker: &mut Linker<Context>) -> wasmtime::Result<()> {
         },
     )?;
     storage.func_wrap("delete", |mut store: StoreContextMut<'_, Context>, (key,): (WasmList<u8>,)| {
-        store.data_mut().writable("delete")?;
+        store.data_mut().writable("storage.delete")?;
         burn(&mut store, WRITE_FUEL + key.len() as u64)?;
         let key = key.as_le_slice(&store).to_vec();
-        store.data_mut().writable("delete")?.delete(&key);
+        store.data_mut().writable("storage.delete")?.delete(&key);
         Ok(())
     })?;
-    link_ranges(&mut storage)
+    link_ranges(&mut storage)?;
+    let mut durability = linker.instance(abi::DURABILITY)?;
+    durability.func_wrap("sync", |mut store: StoreContextMut<'_, Context>, (): ()| {
+        store.data_mut().writable("durability.sync")?;
+        burn(&mut store, WRITE_FUEL)?;
+        store.data_mut().writable("durability.sync")?.sync();
+        Ok(())
+    })
 }
 
 /// Links the functions on several entries.
@@ -114,13 +121,13 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
     storage.func_wrap(
         "delete-range",
         |mut store: StoreContextMut<'_, Context>, (start, end): (WasmList<u8>, Option<WasmList<u8>>)| {
-            store.data_mut().writable("delete-range")?;
+            store.data_mut().writable("storage.delete-range")?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
             // Each entry is paid for before it is removed.
-            let map = store.data_mut().writable("delete-range")?.map().clone();
+            let map = store.data_mut().writable("storage.delete-range")?.map().clone();
             for (key, value) in map.range(&start, end.as_deref()) {
                 burn(&mut store, WRITE_FUEL + (key.len() + value.len()) as u64)?;
-                store.data_mut().writable("delete-range")?.delete(key);
+                store.data_mut().writable("storage.delete-range")?.delete(key);
             }
             Ok(())
         },
@@ -129,7 +136,7 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
         "range",
         |mut store: StoreContextMut<'_, Context>,
          (start, end, order, limit): (WasmList<u8>, Option<WasmList<u8>>, OrderIn, u32)| {
-            store.data_mut().readable("range")?;
+            store.data_mut().readable("storage.range")?;
             let limits = store.data().limits();
             let checked = within(limit as usize, limits.items_per_call, "items", || {
                 format!("calls `storage.range` for up to {limit} entries")
@@ -137,7 +144,7 @@ fn link_ranges(storage: &mut LinkerInstance<'_, Context>) -> wasmtime::Result<()
             let bytes_max = limits.output_bytes;
             store.data_mut().refuse(checked)?;
             let (start, end) = bounds(&mut store, &start, end.as_ref())?;
-            let map = store.data_mut().readable("range")?.map().clone();
+            let map = store.data_mut().readable("storage.range")?.map().clone();
             let (mut entries, mut bytes) = (Vec::new(), 0);
             let mut found = map.range(&start, end.as_deref());
             let mut next = || match order {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::contract::{
-    DurableMap, DurableState, Envelope, FaultKind, Input, Machine, MachineFactory, Snapshot, StateOwner,
+    DurableMap, DurableState, Envelope, FaultKind, Input, Machine, MachineFactory, Snapshot, StateOwner, Synced,
 };
 
 use super::{go, init, machine, plugin, run, sandbox};
@@ -40,7 +40,9 @@ fn is_within(key: &[u8], start: &[u8], end: Option<&[u8]>) -> bool {
 /// The effect of an operation on a naive map; the values that it sends.
 fn naively(naive: &mut Naive, operation: &MapOperation) -> Vec<Vec<u8>> {
     match operation {
-        MapOperation::Put(key, value) => drop(naive.insert(key.clone(), value.clone())),
+        MapOperation::Put(key, value) | MapOperation::PutAndSync(key, value) | MapOperation::SyncAndPut(key, value) => {
+            drop(naive.insert(key.clone(), value.clone()))
+        }
         MapOperation::Delete(key) => drop(naive.remove(key)),
         MapOperation::DeleteRange(start, end) => naive.retain(|key, _| !is_within(key, start, end.as_deref())),
         MapOperation::PutAndTrap(..) => {}
@@ -124,6 +126,84 @@ fn the_map_is_what_was_written_at_any_point() {
     assert!(encodings.len() > 200, "{} states", encodings.len());
 }
 
+/// A guest with `sync` says what is durable: the map at its last call in the handler. One without it has all of it at the end.
+#[test]
+fn what_is_durable_is_what_was_written_before_the_last_sync() {
+    let naive_map = |naive: &Naive| -> DurableMap { naive.iter().map(|(key, value)| (&**key, &**value)).collect() };
+    let (mut synced, mut unsynced) = (0, 0);
+    for (guest, has_sync) in [(fixtures::syncs("well"), true), (fixtures::stores("well"), false)] {
+        let plugin = plugin(&guest);
+        for seed in 0..20 {
+            let mut dice = Dice::new(seed);
+            let mut machine = plugin.machine().expect("an instance");
+            start(&mut *machine, None);
+            let (mut naive, mut kept) = (Naive::new(), machine.capture());
+            let mut naive_then = naive.clone();
+            for _ in 0..40 {
+                let operation = match (operation(&mut dice), dice.below(3)) {
+                    (MapOperation::Put(key, value), 0) => MapOperation::PutAndSync(key, value),
+                    (MapOperation::Put(key, value), 1) => MapOperation::SyncAndPut(key, value),
+                    (MapOperation::PutAndTrap(..), _) => continue,
+                    (other, _) => other,
+                };
+                let before = naive_map(&naive);
+                let payload = operation.payload();
+                let effects = run(&mut *machine, Input::Message { src: 0, payload: &payload }).expect("no fault");
+                naively(&mut naive, &operation);
+                let expected = match operation {
+                    _ if !has_sync => Synced::AtTheEnd,
+                    MapOperation::PutAndSync(..) => Synced::UpTo(naive_map(&naive)),
+                    MapOperation::SyncAndPut(..) => Synced::UpTo(before),
+                    _ => Synced::Nothing,
+                };
+                assert_eq!(effects.synced, expected, "{operation:?}");
+                synced += u32::from(matches!(expected, Synced::UpTo(_)));
+                unsynced += u32::from(expected == Synced::Nothing);
+                match dice.below(6) {
+                    0 => (kept, naive_then) = (machine.capture(), naive.clone()),
+                    1 => {
+                        machine.restore(Some(&kept)).expect("an instance");
+                        naive = naive_then.clone();
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    assert!(synced > 100 && unsynced > 100, "{synced} and {unsynced}: the test says little");
+}
+
+/// A node that has written its map over many calls reads it in one, under the limit of fuel of a call; another call has no more fuel than
+/// before.
+#[test]
+fn a_start_has_fuel_for_what_it_restores() {
+    let mut config = SandboxConfig::default();
+    // Enough for a thousand entries, which cost two thousand units and two per byte each; the maps below have three thousand.
+    config.limits.fuel_per_call = 5_000_000;
+    let sandbox = Sandbox::new(config, None).expect("an engine");
+    let map: DurableMap = (0..3_000_u32).map(|key| (key.to_be_bytes(), [1; 1000])).collect();
+    let durable = DurableState::of(None, map).expect("it is not empty");
+    let reads_all = |function: &str| {
+        let plugin = Plugin::load(&sandbox, &fixtures::stores(&format!("{function}: read all"))).expect("a plugin");
+        let mut machine = plugin.machine().expect("an instance");
+        machine.restore(None).expect("an instance");
+        let init = Input::Init { node: 0, nodes: 2, config: "", durable: Some(&durable) };
+        run(&mut *machine, init)?;
+        run(&mut *machine, Input::Local(&go())).map(drop)
+    };
+    assert_eq!(reads_all("init"), Ok(()));
+    let fault = reads_all("handle-local").expect_err("it reads too much for a call");
+    assert!(fault.message.contains("does not end within 5000000 units of fuel"), "{fault}");
+    // A start that never ends is still found, and its words name the fuel that it had: 10,000 per entry, 100 per byte.
+    let plugin = Plugin::load(&sandbox, &fixtures::stores("init: for ever")).expect("a plugin");
+    let mut machine = plugin.machine().expect("an instance");
+    machine.restore(None).expect("an instance");
+    let init = Input::Init { node: 0, nodes: 2, config: "", durable: Some(&durable) };
+    let fault = run(&mut *machine, init).expect_err("it does not end");
+    let fuel = 5_000_000 + 3_000 * (10_000 + 1_004 * 100);
+    assert!(fault.message.contains(&format!("within {fuel} units of fuel")), "{fault}");
+}
+
 /// Two histories with one map are one state; one more entry is another one, though the memory is the same.
 #[test]
 fn states_differ_in_the_map_alone() {
@@ -152,16 +232,19 @@ fn forbidden_calls_are_faults() {
     let no_node = |function: &str, call: &str| {
         format!("calls `storage.{call}` in `{function}`, where there is no node whose map it could read")
     };
-    let only_handlers =
-        |function: &str, call: &str| format!("calls `storage.{call}` in `{function}`; only handlers may");
-    for call in ["get", "range", "put", "delete", "delete-range"] {
+    let only_handlers = |function: &str, call: &str| {
+        let interface = if call == "sync" { "durability" } else { "storage" };
+        format!("calls `{interface}.{call}` in `{function}`; only handlers may")
+    };
+    for call in ["get", "range", "put", "delete", "delete-range", "sync"] {
+        let guest = if call == "sync" { fixtures::syncs } else { fixtures::stores };
         let is_read = ["get", "range"].contains(&call);
         for function in
             ["serialize", "local-events", "view", "persist", "describe", "invariant", "properties", "describe.message"]
         {
             // They work before `init`, so their answers must not depend on a node.
             let is_pure = ["invariant", "properties", "describe.message"].contains(&function);
-            let mut machine = machine(&fixtures::stores(&format!("{function}: {call}")));
+            let mut machine = machine(&guest(&format!("{function}: {call}")));
             run(&mut *machine, init(0)).expect("init is fine");
             let result = match function {
                 "serialize" => machine.serialize().map(drop),
@@ -183,12 +266,11 @@ fn forbidden_calls_are_faults() {
             assert_eq!(fault, expected.map(|words| (FaultKind::Malformed, words)), "{function}: {call}");
         }
         for function in ["init", "handle-local"] {
-            let mut machine = machine(&fixtures::stores(&format!("{function}: {call}")));
+            let mut machine = machine(&guest(&format!("{function}: {call}")));
             run(&mut *machine, init(0)).expect("handlers may");
             run(&mut *machine, Input::Local(&go())).expect("handlers may");
         }
-        let error =
-            Plugin::load(&sandbox(), &fixtures::stores(&format!("start: {call}"))).expect_err("it starts badly");
+        let error = Plugin::load(&sandbox(), &guest(&format!("start: {call}"))).expect_err("it starts badly");
         assert!(error.to_string().contains("fails while it starts"), "{error}");
     }
     // Before `init` there is no node, whatever the function.

@@ -64,6 +64,7 @@ pub fn scenario(
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
     check_beginning(&scenario, prefix)?;
+    check_outages(&scenario, all().any(|loaded| loaded.plugin.has_sync()), loaded)?;
     check_faults(spec, &scenario)?;
     Ok(scenario)
 }
@@ -129,6 +130,18 @@ fn check_losses(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
     Err(Failure::configuration(why).help(format_args!("{help}: {others}")).about(name))
 }
 
+/// Refuses outages that are resets.
+fn check_outages(scenario: &Scenario, has_sync: bool, loaded: &LoadedPlugin) -> Result<(), Failure> {
+    if scenario.faults.outages == 0 || has_sync {
+        return Ok(());
+    }
+    let name = &loaded.reference.name;
+    let why = format_args!(
+        "`--outages`: {name} does not call `sync`, so what a handler writes is durable, and an outage is a reset"
+    );
+    Err(Failure::configuration(why).help("use --resets").about("outages"))
+}
+
 /// Refuses budgets with which the states of a prefix would have been exported differently: exports contain how often a message in
 /// flight can be delivered, and, only where connections can break, which connections were used.
 fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Failure> {
@@ -143,6 +156,10 @@ fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Fa
         let copies = count(then.of(fault).into(), fault.description().budget.one);
         let there = format!("begins with messages in flight that were exported with {copies} each");
         return Err(contradiction(&format!("--{} {number}", fault.name()), &there).about(fault.name()));
+    }
+    if now.outages > 0 && then.outages == 0 {
+        let there = "begins in states that were exported without outages: which writes were synced is not known";
+        return Err(contradiction(&format!("--outages {}", now.outages), there).about("outages"));
     }
     let can_break = |faults: Faults| faults.breaks_of_connections() > 0;
     if scenario.has_network(Network::Ordered) && can_break(now) != can_break(then) {

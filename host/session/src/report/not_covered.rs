@@ -40,6 +40,7 @@ impl NotCovered {
         let can_show = |fault: FaultId| match fault.description().shows {
             Shows::Anywhere => true,
             Shows::NotKnown => false,
+            Shows::WithSync => run.cluster.plugin.plugin.has_sync(),
             Shows::InEnds => search.deadlock,
             Shows::InWhatFollows => {
                 let shows = search.deadlock

@@ -35,7 +35,7 @@ fn world(seed: u64) -> Result<(u64, u64, u64), String> {
     let plan = Plan { breaks, settings, ..plan };
     let mut world = World::new(&toy, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;
     world.run().map_err(|broken| broken.to_string())?;
-    let (steps, _) = traces::replay((&world.history, &plan), &toy, &|_| ())?;
+    let (steps, ..) = traces::replay((&world.history, &plan), &toy, &|_| ())?;
     let delivered = world.history.messages.values().filter(|fate| !fate.received.is_empty()).count();
     Ok((delivered as u64, world.troubles.get("break").copied().unwrap_or(0), steps))
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use host_model::contract::aspects::{Clients, Durable, Storage, Transfer};
 use host_model::contract::{
     DurableMap, Effects, Envelope, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
-    NodeMap, Request, Response, Snapshot, StateOwner, TransferError,
+    NodeMap, Request, Response, Snapshot, StateOwner, Synced, TransferError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,8 @@ pub(super) struct Registers {
     pub(super) forgets: bool,
     /// Whether the durable state is in the durable map.
     pub(super) is_in_map: bool,
+    /// Whether a node that has the durable state in the map syncs it before it acknowledges a write; none if it has no `sync`.
+    pub(super) syncs: Option<bool>,
 }
 
 struct RegisterMachine {
@@ -197,6 +199,14 @@ impl Machine for RegisterMachine {
             Input::Quorum { .. } | Input::TransportError { .. } => {}
         }
         self.store();
+        effects.synced = match self.registers.syncs {
+            None => Synced::AtTheEnd,
+            Some(true) => {
+                self.storage.sync();
+                self.storage.take_synced()
+            }
+            Some(false) => Synced::Nothing,
+        };
         effects.written = self.storage.take_written();
         Ok(())
     }

@@ -11,17 +11,19 @@
 //! | `refusals` | the transport of a node refuses a message |
 //! | `crashes` | a node stops and never comes back |
 //! | `losses` | a message is lost |
+//! | `outages` | a node restarts with the durable state that was synced |
 //! | `partitions` | connections between parts of the cluster break: a number of breaks of each node |
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::contract::{DurableState, Fault, Machine, NodeId};
+use crate::contract::NodeId;
 use crate::scenario::link::Network;
 
 mod breaks;
 mod crashes;
 mod duplicates;
 mod losses;
+mod outages;
 mod partitions;
 mod refusals;
 mod resets;
@@ -74,6 +76,8 @@ table! {
     crashes,
     /// Messages to each node that are lost.
     losses,
+    /// Power outages of each node.
+    outages,
 }
 
 /// The description of a fault.
@@ -139,6 +143,8 @@ pub enum Shows {
     InEnds,
     /// Ends, and `eventually` properties; on ordered links, any property.
     InWhatFollows,
+    /// Any property, of a protocol that calls `sync`.
+    WithSync,
     /// Unknown: it depends on a plugin's questions to its transport, which no interface declares.
     NotKnown,
 }
@@ -174,14 +180,20 @@ pub struct NodeFault {
     pub effect: Effect,
 }
 
-/// Asks a machine for its durable state.
-type Durable = fn(&mut dyn Machine) -> Result<Option<DurableState>, Fault>;
+/// The part of the durable state that a restart leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// All that handlers have written.
+    Everything,
+    /// All until some handler since the last `sync`.
+    Synced,
+}
 
 /// The effect of a fault on a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Effect {
-    /// All its connections break, and it restarts: `init` runs with the part of the durable state that this function leaves.
-    Restart(Durable),
+    /// All its connections break, and it restarts: `init` runs with this part of the durable state.
+    Restart(Keeps),
     /// The connection to a peer, named by the event, breaks: `handle-transport-error` runs, or the error is lost.
     Disconnect,
 }
@@ -332,6 +344,9 @@ pub struct FaultEvent {
     /// The node at the other end of the connection that breaks; none if the node restarts.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<NodeId>,
+    /// The number of latest changes of the durable map that are lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    unsynced: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -343,7 +358,22 @@ impl FaultEvent {
     /// The event of this fault, with this peer or none; none if the fault has no such event.
     pub(crate) fn new(id: FaultId, peer: Option<NodeId>) -> Option<Self> {
         let has_peer = matches!(id.description().event?.effect, Effect::Disconnect);
-        (has_peer == peer.is_some()).then_some(Self { id, peer })
+        (has_peer == peer.is_some()).then_some(Self { id, peer, unsynced: 0 })
+    }
+
+    /// The same event, which loses this many of the latest changes of the durable map; none if it loses no writes.
+    pub fn losing(self, unsynced: u32) -> Option<Self> {
+        (unsynced == 0 || self.loses_writes()).then_some(Self { unsynced, ..self })
+    }
+
+    /// Whether it can lose changes of the durable map.
+    pub fn loses_writes(self) -> bool {
+        matches!(self.event().effect, Effect::Restart(Keeps::Synced))
+    }
+
+    /// The number of latest changes of the durable map that it loses: the maps since the last `sync`, each counted once.
+    pub fn unsynced(self) -> u32 {
+        self.unsynced
     }
 
     /// The event of this kind, with this peer or none; none if there is no such event.
@@ -394,18 +424,6 @@ impl FaultEvent {
         Self { peer: self.peer.map(name), ..self }
     }
 
-    /// The part of a machine's durable state that this fault leaves, with which the node restarts.
-    ///
-    /// # Errors
-    ///
-    /// The guest fails to answer.
-    pub(crate) fn durable(self, machine: &mut dyn Machine) -> Result<Option<DurableState>, Fault> {
-        match self.event().effect {
-            Effect::Restart(durable) => durable(machine),
-            Effect::Disconnect => unreachable!("a broken connection restarts no node"),
-        }
-    }
-
     fn event(self) -> &'static NodeFault {
         self.id.description().event.as_ref().expect("it was made of an event")
     }
@@ -416,6 +434,11 @@ impl std::fmt::Display for FaultEvent {
         match self.peer {
             Some(peer) => write!(f, "{} node {peer}", self.event().words),
             None => f.write_str(self.event().words),
+        }?;
+        match self.unsynced {
+            0 => Ok(()),
+            1 => f.write_str(" and its latest write"),
+            more => write!(f, " and its {more} latest writes"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Resets.
 
-use super::{Budget, Effect, FaultDescription, InSimulations, Loses, NodeFault, Scope, Shows};
+use super::{Budget, Effect, FaultDescription, InSimulations, Keeps, Loses, NodeFault, Scope, Shows};
 
 /// A node loses its state, except for durable state, and restarts.
 pub const FAULT: FaultDescription = FaultDescription {
@@ -15,9 +15,5 @@ pub const FAULT: FaultDescription = FaultDescription {
     by_default: 0,
     needs: None,
     shows: Shows::Anywhere,
-    event: Some(NodeFault {
-        kind: "reset",
-        words: "reset",
-        effect: Effect::Restart(|machine| machine.durable_state()),
-    }),
+    event: Some(NodeFault { kind: "reset", words: "reset", effect: Effect::Restart(Keeps::Everything) }),
 };

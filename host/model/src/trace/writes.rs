@@ -1,0 +1,32 @@
+//! The writes of nodes in a replay, as far as a power outage can lose them.
+
+use crate::contract::{DurableMap, Input, Machine, NodeId};
+use crate::trace::effects::StepReport;
+use crate::trace::replay::Replay;
+
+impl Replay {
+    /// The number of changes that an outage of a node must lose to leave this durable map; 0 if it leaves no such map in place of the
+    /// present one.
+    pub fn changes_behind(&self, node: NodeId, map: &DurableMap) -> u32 {
+        let unsynced: Vec<&DurableMap> = self.fault_states[node as usize].unsynced_maps().collect();
+        unsynced.iter().position(|other| *other == map).map_or(0, |index| (unsynced.len() - index) as u32)
+    }
+
+    /// Notes the writes of a handler that began with a durable map.
+    pub(super) fn note_writes(&mut self, node: NodeId, before: &DurableMap, report: &StepReport) {
+        let after = report.fault.is_none().then(|| present(&mut *self.machines[node as usize]));
+        self.fault_states[node as usize].write(before, &report.effects.synced, after.as_ref(), &self.rules);
+    }
+}
+
+/// The durable map with which a handler begins.
+pub(super) fn map_before(machine: &mut dyn Machine, input: Input<'_>) -> DurableMap {
+    match input {
+        Input::Init { durable, .. } => durable.map(|durable| durable.map.clone()).unwrap_or_default(),
+        _ => present(machine),
+    }
+}
+
+fn present(machine: &mut dyn Machine) -> DurableMap {
+    machine.storage().map(|storage| storage.map()).unwrap_or_default()
+}
