@@ -31,7 +31,7 @@ pub fn system(seed: u64) -> System {
         7 => System::new(plain.with_random_traps(seed)),
         8 => {
             let faults = Faults { losses: 1 + seed as u32 % 2, ..Faults::default() };
-            let network = if seed / 22 % 2 == 0 { Network::Ordered } else { Network::Unordered };
+            let network = if (seed / 22).is_multiple_of(2) { Network::Ordered } else { Network::Unordered };
             System { network, faults, ..System::new(plain) }
         }
         9 => {
@@ -196,7 +196,7 @@ fn lie(system: &System, lines: &mut [Line], dice: &mut Dice) {
     let wrong_state = || serde_json::from_str(&of_state(3)).expect("it is JSON");
     match dice.below(6) {
         0 => {
-            lines[at].state = (!matches!(lines[at].event, Event::Send(_))).then(wrong_state).or(lines[at].state.take())
+            lines[at].state = (!matches!(lines[at].event, Event::Send(_))).then(wrong_state).or(lines[at].state.take());
         }
         1 if lines[at].node == lines[other].node && at != other => {
             let (one, two) = (lines[at].clone(), lines[other].clone());

@@ -7,6 +7,8 @@
 //! | `logs` | logs made from executions, with holes and lies |
 //! | `reference` | whether an execution explains a log, straight from the definition |
 
+#![allow(clippy::print_stdout, reason = "tests say how many cases they had")]
+
 mod describing;
 mod logs;
 mod reference;
