@@ -41,7 +41,7 @@ fn is_within(key: &[u8], start: &[u8], end: Option<&[u8]>) -> bool {
 fn naively(naive: &mut Naive, operation: &MapOperation) -> Vec<Vec<u8>> {
     match operation {
         MapOperation::Put(key, value) | MapOperation::PutAndSync(key, value) | MapOperation::SyncAndPut(key, value) => {
-            drop(naive.insert(key.clone(), value.clone()))
+            drop(naive.insert(key.clone(), value.clone()));
         }
         MapOperation::Delete(key) => drop(naive.remove(key)),
         MapOperation::DeleteRange(start, end) => naive.retain(|key, _| !is_within(key, start, end.as_deref())),
