@@ -55,7 +55,6 @@ const PLACES: &[(&str, &str, How)] = &[
     ("cli/src/commands/new/wrap_go.rs", "`host new wrap --go go.etcd.io/etcd/raft`", How::Test("cli::new")),
     ("cli/src/commands/test/mod.rs", "\"{} run {}\"", How::Case),
     ("session/src/scenario_file/trust.rs", "`host build {}`", How::Case),
-    ("session/src/search/log.rs", "`host doctor` finds out whether the plugin", How::Pattern),
     ("session/src/search/run.rs", "`host inspect {given}` lists the parameters", How::Case),
     ("session/src/search/simulation.rs", "explore from there: host run --prefix", How::Pattern),
     ("session/src/search/simulation.rs", "explore a cluster whose nodes differ: host run", How::Pattern),
