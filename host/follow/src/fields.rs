@@ -5,7 +5,40 @@ use host_model::scenario::FaultEvent;
 use serde_json::{Map, Value};
 
 use crate::line::{Content, Event, Sending};
-use crate::read::Nodes;
+
+/// The nodes that lines name.
+#[derive(Clone, Debug, Default)]
+pub struct Nodes {
+    /// The name of each node, as far as it has one.
+    pub names: Vec<Option<String>>,
+}
+
+impl Nodes {
+    /// A node by its number or its name.
+    pub(crate) fn find(&self, field: &'static str, value: &Value) -> Result<NodeId, Wrong> {
+        let count = self.names.len();
+        let named = |text: &str| self.names.iter().position(|name| name.as_deref() == Some(text));
+        let found = match value {
+            Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
+            Value::String(text) => {
+                let number = || text.strip_prefix("node").map(str::trim_start)?.parse().ok();
+                named(text).or_else(number)
+            }
+            _ => None,
+        };
+        if let Some(node) = found.filter(|node| *node < count) {
+            return Ok(node as NodeId);
+        }
+        let names: Vec<String> = self.names.iter().flatten().map(|name| format!("\"{name}\"")).collect();
+        let names = if names.is_empty() { String::new() } else { format!(", or {}", names.join(", ")) };
+        let last = count.saturating_sub(1);
+        Err(Wrong::new(
+            field,
+            format!("there is no node {value} in a cluster of {count}"),
+            format!("use a number from 0 to {last}{names}; the size of the cluster is set with `-- --nodes N`"),
+        ))
+    }
+}
 
 /// A field that is wrong: its name, the problem and the remedy.
 #[derive(Debug, PartialEq)]

@@ -17,7 +17,7 @@ pub struct Difference {
     pub closeness: Closeness,
 }
 
-/// How much of a line was as it should be before the first field that differs.
+/// The part of a line that fits before the first field that differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
     /// Nothing: it is another event.

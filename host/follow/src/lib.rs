@@ -21,6 +21,7 @@
 //! | `line` | a line |
 //! | `fits` | whether a description has the fields of a line, and the first one that differs |
 //! | `error` | errors of logs, with their places |
+//! | `tests` | wrong lines, and refusals |
 #![forbid(unsafe_code)]
 
 mod candidate;
@@ -41,10 +42,11 @@ mod verdict;
 
 pub use error::{LogError, Place};
 pub use facts::Facts;
+pub use fields::Nodes;
 pub use fits::{Closeness, Difference};
 pub use line::{Content, Event, Line, LineId, Sending};
 pub use log::Log;
-pub use read::{Input, Nodes, Read, read};
+pub use read::{Input, Read, read};
 pub use search::{Monitor, follow};
 pub use verdict::{
     Alternative, Blocked, Bound, Bounds, Explanation, FURTHEST_MAX, Furthest, Judgement, Refusal, Verdict,

@@ -54,7 +54,7 @@ impl Mover<'_, '_> {
         Ok(moves)
     }
 
-    /// Whether an event could have come before the last one, and has to: of two orders of independent events one is tried, the one in
+    /// Whether an event could happen before the last one, and has to: of two orders of independent events one is tried, the one in
     /// which the event with the smaller rank comes first.
     fn is_out_of_order(&self, from: &Candidate, last: &Last, taken: &Move) -> bool {
         if taken.node == last.node || (taken.rank, taken.node) > (last.rank, last.node) {

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, ErrorKind};
 
-use host_model::contract::NodeId;
 use serde_json::Value;
 
 use crate::error::{LogError, Place};
-use crate::fields::{Fields, Wrong};
+use crate::fields::{Fields, Nodes, Wrong};
 use crate::line::{Event, Line, LineId};
 use crate::log::Log;
 
@@ -16,40 +15,6 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes kept for each byte of a line, about.
 const BYTES_PER_LETTER: usize = 6;
-
-/// The nodes that lines name.
-#[derive(Clone, Debug, Default)]
-pub struct Nodes {
-    /// The name of each node, as far as it has one.
-    pub names: Vec<Option<String>>,
-}
-
-impl Nodes {
-    /// A node by its number or its name.
-    pub(crate) fn find(&self, field: &'static str, value: &Value) -> Result<NodeId, Wrong> {
-        let count = self.names.len();
-        let named = |text: &str| self.names.iter().position(|name| name.as_deref() == Some(text));
-        let found = match value {
-            Value::Number(number) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
-            Value::String(text) => {
-                let number = || text.strip_prefix("node").map(str::trim_start)?.parse().ok();
-                named(text).or_else(number)
-            }
-            _ => None,
-        };
-        if let Some(node) = found.filter(|node| *node < count) {
-            return Ok(node as NodeId);
-        }
-        let names: Vec<String> = self.names.iter().flatten().map(|name| format!("\"{name}\"")).collect();
-        let names = if names.is_empty() { String::new() } else { format!(", or {}", names.join(", ")) };
-        let last = count.saturating_sub(1);
-        Err(Wrong::new(
-            field,
-            format!("there is no node {value} in a cluster of {count}"),
-            format!("use a number from 0 to {last}{names}; the size of the cluster is set with `-- --nodes N`"),
-        ))
-    }
-}
 
 /// The inputs of a log, with the reason to stop, if there is one.
 pub struct Input<'i> {

@@ -40,7 +40,7 @@ pub struct FollowArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
-    /// How the plugin is loaded.
+    /// Options that load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
     /// Options of `host run` that define the cluster, such as --nodes 3 --resets 1 --set bug=last-response

@@ -1,9 +1,10 @@
 //! Logs as text, wrong ones among them.
 
 use crate::error::LogError;
+use crate::fields::Nodes;
 use crate::line::{Event, Sending};
 use crate::log::Log;
-use crate::read::{Input, Nodes, Read, read};
+use crate::read::{Input, Read, read};
 
 fn nodes() -> Nodes {
     Nodes { names: vec![None, Some("server".to_owned()), None] }

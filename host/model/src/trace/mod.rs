@@ -11,6 +11,7 @@
 //! | `launch` | the beginning of a replay |
 //! | `replay` | re-execution of a trace on machines that run from start to end |
 //! | `effects` | the effects of a step of a replay |
+//! | `held` | the durable map that a node has |
 //! | `writes` | the writes of nodes in a replay, as far as a power outage can lose them |
 //! | `description` | a protocol's descriptions of a replay for people |
 //! | `promise` | broken promises of progress in a trace, checked in a replay |
@@ -21,6 +22,7 @@ mod confirm;
 mod description;
 mod document;
 mod effects;
+mod held;
 mod launch;
 mod origin;
 mod progress;

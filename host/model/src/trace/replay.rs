@@ -12,8 +12,8 @@ use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
 pub use crate::trace::effects::{LostMessage, StepReport};
+use crate::trace::held::map_before;
 use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
-use crate::trace::writes::map_before;
 
 /// The reason why a trace does not replay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

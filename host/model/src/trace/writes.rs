@@ -1,7 +1,8 @@
 //! The writes of nodes in a replay, as far as a power outage can lose them.
 
-use crate::contract::{DurableMap, Input, Machine, NodeId};
+use crate::contract::{DurableMap, NodeId};
 use crate::trace::effects::StepReport;
+use crate::trace::held::present;
 use crate::trace::replay::Replay;
 
 impl Replay {
@@ -17,16 +18,4 @@ impl Replay {
         let after = report.fault.is_none().then(|| present(&mut *self.machines[node as usize]));
         self.fault_states[node as usize].write(before, &report.effects.synced, after.as_ref(), &self.rules);
     }
-}
-
-/// The durable map with which a handler begins.
-pub(super) fn map_before(machine: &mut dyn Machine, input: Input<'_>) -> DurableMap {
-    match input {
-        Input::Init { durable, .. } => durable.map(|durable| durable.map.clone()).unwrap_or_default(),
-        _ => present(machine),
-    }
-}
-
-fn present(machine: &mut dyn Machine) -> DurableMap {
-    machine.storage().map(|storage| storage.map()).unwrap_or_default()
 }
