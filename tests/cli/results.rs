@@ -132,6 +132,7 @@ fn the_object_has_all_keys_and_null_for_what_a_strategy_does_not_count() {
         "scenario",
         "assumed",
         "counts",
+        "levels",
         "symmetry",
         "depth",
         "seconds",

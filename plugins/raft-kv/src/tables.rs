@@ -1,8 +1,9 @@
 //! The durable state in the durable map: the log by index, the store by key, and the rest as one entry. A handler writes what it changes,
 //! so states that differ in the durable state have different maps, and their identity needs only what is not durable.
 //!
-//! Votes, terms and the log are synced at the end of the handler that changes them: others rely on them. The store and the commit index can be
-//! made again from the log, so they are not.
+//! Votes, terms and the log are synced at the end of the handler that changes them: others rely on them. So is the commit index, with the
+//! store that belongs to it. The log could give it back, but after a kill of all nodes nothing else says which entries clients rely on, and
+//! checkers of a running cluster would predict no loss of them.
 //!
 //! Nodes of earlier versions have kept all of it as bytes, see [`data`](crate::data): it moves to the map at the next start.
 
@@ -142,12 +143,13 @@ fn load() -> Option<Disk> {
 /// The handler ends: writes the rest, and syncs what others will rely on. Two logs with the same last entry are the same.
 pub(crate) fn end(protocol: &RaftKv, ctx: &mut Context<Message>, before: &Before, disk: &Disk) {
     save_rest(ctx, &before.rest, disk);
-    let Rest { term, voted_for, asked, history, client, .. } = &before.rest;
+    let Rest { term, voted_for, commit, asked, history, client, .. } = &before.rest;
     let votes = (*term, *voted_for) != (disk.term, disk.voted_for) && protocol.bug != Bug::ForgetSyncVotes;
     let entries = before.last != disk.log.last() && protocol.bug != Bug::ForgetSyncEntries;
     // Clients of a search are no part of the node, so an outage does not touch what they know.
     let clients = (*asked, history, client) != (disk.asked, &disk.history, &disk.client);
-    if votes || entries || clients {
+    let commits = *commit != disk.commit;
+    if votes || entries || commits || clients {
         storage::sync(ctx);
     }
 }
