@@ -10,6 +10,8 @@ import { chromium } from "playwright-core";
 const dist = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../inspect/src/page/dist");
 /** The only time-out of page tests: they wait for what the page shows, however slow the machine is. */
 const WAIT_MS = 120_000;
+/** Chromium sometimes ends while it starts, with nothing to say about it. */
+const STARTS = 4;
 const NAMES = [process.env.CHROMIUM, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** The browser, as a path or in one of the folders of PATH. */
@@ -19,8 +21,17 @@ function executable() {
   return paths.find((file) => existsSync(file));
 }
 
-export async function launch() {
-  return chromium.launch({ executablePath: executable(), args: ["--no-sandbox"] });
+/** Starts the browser, and starts it again if it ends before it is ready. */
+export async function launch(start = (options) => chromium.launch(options)) {
+  const options = { executablePath: executable(), args: ["--no-sandbox"] };
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await start(options);
+    } catch (error) {
+      if (attempt === STARTS) throw error;
+      console.log(`# the browser did not start, attempt ${attempt} of ${STARTS}`);
+    }
+  }
 }
 
 /** Opens the page; `end` closes it and fails if it did what it must not. */

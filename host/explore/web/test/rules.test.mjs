@@ -6,6 +6,8 @@ import path from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { launch } from "./browser.mjs";
+
 const here = path.dirname(fileURLToPath(import.meta.url));
 const DEFAULT = /setDefaultTimeout\(WAIT_MS\)/g;
 const PATTERNS = [/\btimeout\s*:/i, /waitForTimeout/, /set(Default|DefaultNavigation)Timeout/, /setTimeout\([^)]*,/, /Date\.now\(\) *[-<>]/];
@@ -38,4 +40,19 @@ test("every file of tests is run", async () => {
   const { scripts } = JSON.parse(await readFile(path.join(here, "../package.json"), "utf8"));
   const files = (await readdir(here)).filter((file) => file.endsWith(".test.mjs"));
   assert.deepEqual(files.filter((file) => !scripts.test.includes(`test/${file}`)), []);
+});
+
+test("a browser that ends while it starts is started again, and its last error is kept", async () => {
+  let starts = 0;
+  const third = async () => {
+    starts += 1;
+    if (starts < 3) throw new Error("browser has been closed");
+    return "the browser";
+  };
+  assert.equal(await launch(third), "the browser");
+  assert.equal(starts, 3);
+  const never = async () => {
+    throw new Error("no browser");
+  };
+  await assert.rejects(launch(never), /no browser/);
 });

@@ -61,6 +61,9 @@ drive();
 /// The keyword of a policy that allows any script, in two parts, so that this file does not contain the keyword of Rust.
 const ANY_SCRIPT: &str = concat!("un", "safe-inline");
 
+/// Chromium sometimes ends while it starts, with nothing to say about it.
+const STARTS: u32 = 4;
+
 /// Chromium, if it is installed.
 fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
@@ -103,7 +106,12 @@ fn load(chromium: &Path, page: &str, place: &str) -> Loaded {
     command.arg(format!("--user-data-dir={}", folder.path().join("profile").display()));
     command.arg(format!("--log-net-log={}", log.display()));
     command.arg(format!("file://{}{place}", file.display()));
-    let ran = command.output().expect("Chromium runs");
+    let mut ran = command.output().expect("Chromium runs");
+    for _ in 1..STARTS {
+        if !ran.status.success() {
+            ran = command.output().expect("Chromium runs");
+        }
+    }
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "Chromium fails: {said}");
     let mut complaints: Vec<String> = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
