@@ -41,6 +41,7 @@
 //! | `breaks` | promises and connections that break, compared with a naive model |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
 //! | `book` | every command of the README and of the book in `docs` |
+//! | `outages` | simulated kills that lose what a node has not synced |
 //! | `origins` | traces that begin in given states |
 //! | `platform` | system calls of libraries |
 //! | `pairs` | pairs of options and of features that meet in no other test |
@@ -102,6 +103,7 @@ mod machines;
 mod mixed;
 mod new;
 mod origins;
+mod outages;
 #[cfg(target_os = "linux")]
 mod pairs;
 mod peaks;

@@ -34,7 +34,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     let request = Request::new(given, &mut environment.context())?;
     let (cluster, simulated) = request.located(|| {
         let spec = simulation::adapt(request.spec.clone(), &asked)?;
-        let cluster = Cluster::open(&spec, &mut environment.context())?;
+        let cluster = simulation::open(&spec, &mut environment.context())?;
         let simulated = simulation::run(&spec, &asked, &cluster, &mut environment.context())?;
         Ok((cluster, simulated))
     })?;

@@ -17,10 +17,11 @@ pub(super) enum Purpose {
     Partitions,
     Choices,
     Phases,
+    Outages,
 }
 
 impl chance::Purpose for Purpose {
-    const COUNT: usize = Self::Phases as usize + 1;
+    const COUNT: usize = Self::Outages as usize + 1;
 
     fn index(self) -> usize {
         self as usize

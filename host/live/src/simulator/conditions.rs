@@ -148,7 +148,7 @@ impl Conditions {
         match () {
             () if self.loss > Share(0) && !loses => Err(ConditionsError::NoLoss),
             () if self.duplicates > Share(0) && !duplicates => Err(ConditionsError::NoDuplicates),
-            () if self.churn.is_some() && scenario.faults.resets == 0 => Err(ConditionsError::NoResets),
+            () if self.churn.is_some() && !scenario.faults.have_restarts() => Err(ConditionsError::NoResets),
             () => Ok(()),
         }
     }

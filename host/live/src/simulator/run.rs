@@ -224,11 +224,17 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Resets a node, unless its budget is used up or the reset would change nothing.
+    /// Restarts a node, unless its budget is used up or the restart would change nothing. An outage loses as many of the writes since the
+    /// last `sync` as is drawn, all numbers being equally likely.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<(), MachineError> {
-        let reset = Trigger::from(FaultEvent::restart());
         let local = self.locals[node as usize];
-        if !self.stepper.state(local).faults.contains(&reset) || self.stepper.is_idle(local, reset)? {
+        let is_restart = |trigger: &&Trigger| trigger.fault().is_some_and(FaultEvent::is_restart);
+        let restarts: Vec<Trigger> = self.stepper.state(local).faults.iter().filter(is_restart).copied().collect();
+        if restarts.is_empty() {
+            return Ok(());
+        }
+        let reset = restarts[self.chance.below(Purpose::Outages, restarts.len() as u64) as usize];
+        if self.stepper.is_idle(local, reset)? {
             return Ok(());
         }
         self.armed[node as usize].clear();

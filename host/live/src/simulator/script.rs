@@ -68,7 +68,7 @@ pub(crate) fn check(script: &[Phase], scenario: &Scenario) -> Result<(), ScriptE
         if let Some(Lost { from, to, .. }) = lost.iter().find(is_ordered) {
             return Err(ScriptError::Ordered(number, *from, *to));
         }
-        if !resets.is_empty() && scenario.faults.resets == 0 {
+        if !resets.is_empty() && !scenario.faults.have_restarts() {
             return Err(ScriptError::NoResets(number));
         }
     }

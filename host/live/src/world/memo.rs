@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_model::contract::aspects::{Aspect, AspectName};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot, Span,
+    DurableState, Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, NodeId, Property, Snapshot,
+    Span,
 };
 use host_model::lts::{LocalEventId, LocalStateId, Lts, Outcome, Stepper, Trigger};
 use host_model::scenario::FaultEvent;
@@ -195,7 +196,17 @@ impl<'l> Memory<'l> {
     /// Whether a node may be killed and start again.
     fn can_restart(&self, node: NodeId) -> bool {
         let Some(present) = self.present.get(&node) else { return false };
-        self.stepper.state(*present).faults.contains(&Trigger::from(FaultEvent::restart()))
+        let faults = &self.stepper.state(*present).faults;
+        faults.iter().any(|trigger| trigger.fault().is_some_and(FaultEvent::is_restart))
+    }
+
+    /// The restart of a node that has found this on its disk. A running node has in memory what was not synced, so a kill loses it unless a
+    /// record was due for another reason.
+    fn restart(&self, here: LocalStateId, durable: Option<&DurableState>) -> Trigger {
+        let state = self.stepper.state(here);
+        let map = durable.map(|durable| durable.map.clone()).unwrap_or_default();
+        let outage = Trigger::from(FaultEvent::outage(state.fault_state.changes_behind(&map)));
+        if state.faults.contains(&outage) { outage } else { Trigger::from(FaultEvent::restart()) }
     }
 
     /// A captured local state with the present faults of its node, if the protocol state is the same: an event can change the faults
@@ -247,7 +258,7 @@ impl<'l> Memory<'l> {
     fn trigger(&mut self, here: Option<LocalStateId>, input: &Input<'_>) -> Result<Option<Trigger>, Fault> {
         let Some(here) = here else { return Ok(None) };
         Ok(match input {
-            Input::Init { .. } => Some(Trigger::from(FaultEvent::restart())),
+            Input::Init { durable, .. } => Some(self.restart(here, *durable)),
             Input::Message { src, payload } => Some(Trigger::deliver(self.stepper.arriving(here, *src, Some(payload)))),
             Input::Local(event) => {
                 let known = self.known(here)?.local_events.iter().find(|(_, listed)| listed == *event);

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use host_model::contract::{Choice, MachineError, MachineFactory, NodeId, Stop};
-use host_model::lts::{LocalStateId, Step, Stepper, Trigger};
+use host_model::lts::{LocalStateId, Step, Stepper};
 use host_model::scenario::{FaultEvent, Network, Scenario};
 use host_model::trace::Origin;
 use host_model::trace::start::Start;
@@ -414,7 +414,7 @@ impl Run {
         match trigger.message() {
             Some(message) => *delivered += u64::from(!stepper.message(message).is_notice),
             None if trigger.local_event().is_some() => *local += 1,
-            None => *resets += u64::from(trigger == Trigger::from(FaultEvent::restart())),
+            None => *resets += u64::from(trigger.fault().is_some_and(FaultEvent::is_restart)),
         }
         self.locals[step.node as usize] = next;
         self.path.push(step);

@@ -183,13 +183,15 @@ pub enum Part {
     Steer,
 }
 
-/// The scenario in which checkers look ahead: nothing goes wrong but what goes wrong by itself. Where connections can break, a reset of
-/// each node is ahead, as for the checkers of a running cluster.
+/// The scenario in which checkers look ahead: nothing goes wrong but what goes wrong by itself. Where connections can break, a restart of
+/// each node is ahead, as for the checkers of a running cluster: an outage, if kills of nodes are outages.
 fn ahead(scenario: &Scenario) -> Scenario {
-    Scenario {
-        faults: Faults { resets: u32::from(scenario.has_connections()), ..Faults::default() },
-        ..scenario.clone()
-    }
+    let restarts = u32::from(scenario.has_connections());
+    let faults = match scenario.faults.outages > 0 {
+        true => Faults { outages: restarts, ..Faults::default() },
+        false => Faults { resets: restarts, ..Faults::default() },
+    };
+    Scenario { faults, ..scenario.clone() }
 }
 
 /// Checkers of nodes, one for each. Their results are kept for all runs.

@@ -118,6 +118,11 @@ impl FaultState {
         self.unsynced.without(changes)
     }
 
+    /// The number of changes that an outage must lose to leave this durable map; 0 if it leaves no such map in place of the present one.
+    pub fn changes_behind(&self, map: &DurableMap) -> u32 {
+        self.unsynced.changes_behind(map)
+    }
+
     /// The maps that an outage can leave in place of the present one.
     pub fn unsynced_maps(&self) -> impl Iterator<Item = &DurableMap> {
         self.unsynced.iter()

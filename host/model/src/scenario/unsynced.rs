@@ -38,6 +38,11 @@ impl Unsynced {
         self.0.get(index)
     }
 
+    /// The number of latest changes to lose to get this map; 0 if it is not among them.
+    pub(crate) fn changes_behind(&self, map: &DurableMap) -> u32 {
+        self.0.iter().position(|other| other == map).map_or(0, |index| (self.0.len() - index) as u32)
+    }
+
     /// Nothing is left to lose.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -125,6 +130,8 @@ mod tests {
         let by_number = (0..).map_while(|changes| unsynced.without(changes + 1).cloned());
         let by_number: Vec<DurableMap> = by_number.collect();
         assert!(by_number.iter().rev().eq(unsynced.iter()), "numbers count from the latest one");
+        assert!((1..).zip(&by_number).all(|(changes, map)| unsynced.changes_behind(map) == changes));
+        assert_eq!(unsynced.changes_behind(&before), 0, "the present map loses none");
         assert_eq!((unsynced.without(0), by_number.len()), (None, unsynced.len()));
         unsynced.0
     }

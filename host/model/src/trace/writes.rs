@@ -9,8 +9,7 @@ impl Replay {
     /// The number of changes that an outage of a node must lose to leave this durable map; 0 if it leaves no such map in place of the
     /// present one.
     pub fn changes_behind(&self, node: NodeId, map: &DurableMap) -> u32 {
-        let unsynced: Vec<&DurableMap> = self.fault_states[node as usize].unsynced_maps().collect();
-        unsynced.iter().position(|other| *other == map).map_or(0, |index| (unsynced.len() - index) as u32)
+        self.fault_states[node as usize].changes_behind(map)
     }
 
     /// Notes the writes of a handler that began with a durable map.

@@ -117,9 +117,14 @@ impl<'s> Running<'s> {
         self.cluster.shared_factory()
     }
 
-    /// The scenario that a node's checker explores: at most one reset of each node, and no other fault.
+    /// The scenario that a node's checker explores: at most one restart of each node, and no other fault. A kill of a node that calls `sync`
+    /// is an outage.
     pub fn ahead(&self) -> Scenario {
-        Scenario { faults: Faults { resets: 1, ..Faults::default() }, ..self.cluster.scenario.clone() }
+        let faults = match self.cluster.plugin.plugin.has_sync() {
+            true => Faults { outages: 1, ..Faults::default() },
+            false => Faults { resets: 1, ..Faults::default() },
+        };
+        Scenario { faults, ..self.cluster.scenario.clone() }
     }
 
     /// The limits of a round of a node's checker. An observer needs one path to each violation, steering needs more.

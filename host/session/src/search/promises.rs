@@ -87,7 +87,7 @@ pub fn rules_in(
         };
     }
     let rules = spec.search.rules();
-    if rules.recovery == Recovery::Resets && scenario.faults.resets == 0 {
+    if rules.recovery == Recovery::Resets && !scenario.faults.have_restarts() {
         return Err(useless("recover-by", "no node can be reset; give --resets N, too"));
     }
     let losses = scenario.faults.losses;

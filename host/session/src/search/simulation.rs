@@ -215,11 +215,23 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         ))
         .help("leave it out; conditions of the runs are --loss, --duplicate, --churn and --partition"));
     }
+    let is_given = |faults: &BTreeMap<String, u32>, name: &str| faults.get(name).is_some_and(|count| *count > 0);
+    let bounds = |faults: &BTreeMap<String, u32>| {
+        let restarts = budgets().filter(|(_, budget)| budget.in_simulations.is_restart());
+        restarts.filter(|(name, _)| is_given(faults, name)).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    if let [one, other] = bounds(faults)[..] {
+        let why = format!("`--{one}` and `--{other}` bound the same restarts: those of --churn and of a script");
+        return refuse(
+            &why,
+            "give one of them: a restart of a node that calls `sync` is an outage, of another node a reset",
+        );
+    }
     let resets = asked.conditions.churn.is_some() || asked.script.iter().any(|phase| !phase.resets.is_empty());
     for (name, budget) in budgets() {
-        let is_given = faults.get(name).is_some_and(|count| *count > 0);
+        let is_given = is_given(faults, name);
         let has_all = match budget.in_simulations {
-            InSimulations::AsRestart if is_given && !resets => {
+            InSimulations::AsRestart | InSimulations::AsOutage if is_given && !resets => {
                 return Err(Failure::configuration(format_args!(
                     "`--{name}` is the most of each node, and says not how often"
                 ))
@@ -227,6 +239,8 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             }
             InSimulations::AsRestart => resets && !is_given,
             InSimulations::AsBreak => asked.watch.is_some_and(|watch| watch.breaks),
+            // It replaces the budget above once the plugin is known.
+            InSimulations::AsOutage => false,
             InSimulations::ByConditions | InSimulations::WithinBudget => false,
         };
         if has_all {
@@ -234,6 +248,21 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         }
     }
     Ok(spec)
+}
+
+/// The cluster of such a request. Where the plugin calls `sync`, each restart is an outage.
+///
+/// # Errors
+///
+/// As for [`Cluster::open`].
+pub fn open(spec: &RunSpec, context: &mut Context<'_>) -> Result<Cluster, Failure> {
+    let mut cluster = Cluster::open(spec, context)?;
+    let faults = &mut cluster.scenario.faults;
+    if cluster.plugin.plugin.has_sync() && faults.have_restarts() {
+        let given = (faults.outages > 0).then_some(faults.outages);
+        *faults = Faults { outages: given.unwrap_or(faults.resets), resets: 0, ..*faults };
+    }
+    Ok(cluster)
 }
 
 /// Runs a cluster again and again, until a property is violated, and confirms what it finds.

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use host_model::scenario::Link;
-use host_model::toys::{Dice, Feature};
+use host_model::toys::{Dice, Feature, Medium};
 
 use super::replayed::{Asked, compared};
 use super::*;
@@ -14,7 +14,7 @@ use crate::simulator::Lost;
 const AXES: [(&str, &[&str]); 12] = [
     ("network", &["unordered", "ordered", "duplicating"]),
     ("link", &["none", "another"]),
-    ("resets", &["none", "some", "churn"]),
+    ("resets", &["none", "some", "churn", "outages"]),
     ("loss", &["no", "yes"]),
     ("duplicates", &["no", "yes"]),
     ("partitions", &["no", "yes"]),
@@ -73,7 +73,9 @@ impl Row {
 
     fn scenario(&self) -> Scenario {
         let (network, one) = self.networks();
-        let mut scenario = scenario(3, network, if self.is("resets", "none") { 0 } else { 100 });
+        let has_outages = self.is("resets", "outages");
+        let mut scenario = scenario(3, network, if self.is("resets", "none") || has_outages { 0 } else { 100 });
+        scenario.faults.outages = if has_outages { 100 } else { 0 };
         scenario.links = if one == network { Vec::new() } else { vec![Link { from: 0, to: 1, network: one }] };
         scenario
     }
@@ -85,7 +87,7 @@ impl Row {
             loopback: self.has("loopback").then_some(Range::milliseconds(0, 5)),
             loss: Share(if self.has("loss") { 100_000 } else { 0 }),
             duplicates: Share(if self.has("duplicates") { 300_000 } else { 0 }),
-            churn: self.is("resets", "churn").then_some(Duration::from_secs(2)),
+            churn: (self.is("resets", "churn") || self.is("resets", "outages")).then_some(Duration::from_secs(2)),
             partitions: self.has("partitions").then_some(partitions),
             time: Duration::from_secs(12),
             events_max: if self.is("events", "few") { 20 } else { 300 },
@@ -126,6 +128,10 @@ impl Row {
                 toy.with_random(Feature::Properties, seed, false)
             }
             () => Toy::random(seed, 3),
+        };
+        let toy = match self.is("resets", "outages") {
+            true => toy.with_random_durable(seed).in_medium(Medium::Map).with_random_syncs(seed),
+            false => toy,
         };
         let toy = toy.of_kind(0, LocalKind::Timer).of_kind(1, LocalKind::Application);
         if self.has("promises") { toy.with_random_promises(seed, false) } else { toy }

@@ -3,11 +3,13 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `combinations` | every pair of options, on random systems |
+//! | `outages` | restarts that lose what was not synced, compared with what can be on the disk |
 //! | `promises` | the time that promises are kept |
 //! | `replayed` | a run compared with its replay |
 //! | `scripts` | phases of runs |
 
 mod combinations;
+mod outages;
 mod promises;
 mod replayed;
 pub(crate) mod scripts;

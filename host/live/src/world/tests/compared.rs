@@ -15,30 +15,36 @@ use crate::gate::Open;
 use crate::node::{self, Settings};
 use crate::simulator::{Conditions, Delays, Simulator};
 use crate::time::{Range, Share};
-use crate::world::{Advice, Guided, Memory, Own, Plan, Step, World};
+use crate::world::{Advice, Guided, Memory, Own, Plan, Step, Trouble, World};
 
 const NODES: u32 = 3;
 
-fn scenario(network: Network) -> Scenario {
+/// The scenario of a toy: a kill of a node that calls `sync` is an outage.
+fn scenario(toy: &Toy, network: Network) -> Scenario {
     let breaks = if network == Network::Ordered { Faults::MAX } else { 0 };
-    Scenario { network, faults: Faults { resets: Faults::MAX, breaks, ..Faults::default() }, ..Scenario::new(NODES) }
+    let [resets, outages] = if toy.syncs.is_some() { [0, Faults::MAX] } else { [Faults::MAX, 0] };
+    Scenario { network, faults: Faults { resets, outages, breaks, ..Faults::default() }, ..Scenario::new(NODES) }
 }
 
-/// The history of a world in which handlers are looked up.
-fn looked_up(toy: &Arc<Toy>, plan: &Plan) -> Vec<Step> {
-    let lts = Lts::new(toy, scenario(plan.settings.network)).expect("it is native");
+/// The history of a world in which handlers are looked up, and the number of kills that have lost writes.
+fn looked_up(toy: &Arc<Toy>, plan: &Plan) -> (Vec<Step>, usize) {
+    let lts = Lts::new(toy, scenario(toy, plan.settings.network)).expect("it is native");
     let memory = Memory::new(Stepper::new(&lts).expect("it is native"), toy).expect("it is native");
     let memory = Mutex::new(memory);
     let mut world = World::new(toy, plan.clone(), |_| Open).expect("it is native").looking_up(&memory);
     world.run().expect("nothing is broken");
-    std::mem::take(&mut world.history.steps)
+    let steps = std::mem::take(&mut world.history.steps);
+    drop(world);
+    let memory = memory.into_inner().expect("no test panics with it in hand");
+    let faults = memory.path().iter().filter_map(|(_, taken)| taken.trigger?.fault());
+    (steps, faults.filter(|fault| fault.unsynced() > 0).count())
 }
 
 /// With all faults except those of disks, which write at once: the same steps happen at the same nodes, state by state and message by
 /// message.
 #[test]
 fn a_world_in_which_handlers_are_looked_up_is_the_same() {
-    let (mut steps, mut starts) = (0, 0);
+    let (mut steps, mut starts, mut losses) = (0, 0, 0);
     seeds::each("a_world_in_which_handlers_are_looked_up_is_the_same", 120, |seed| {
         let network = if seed.is_multiple_of(2) { Network::Unordered } else { Network::Ordered };
         let toy = match seed % 3 {
@@ -46,17 +52,29 @@ fn a_world_in_which_handlers_are_looked_up_is_the_same() {
             1 => Toy::random_busy(seed, NODES).with_random_draws(seed),
             _ => Toy::random_busy(seed, NODES).with_random_errors(seed),
         };
-        let toy = Arc::new(toy.with_random_durable(seed).in_medium(seeds::medium(seed)));
+        let toy = toy.with_random_durable(seed).in_medium(seeds::medium(seed));
+        let toy = Arc::new(match seed / 6 % 3 {
+            0 => toy,
+            1 => toy.with_random_syncs(seed),
+            _ => toy.sync(&[]),
+        });
         let plan = seeds::plan(seed, NODES, network);
         let plan = Plan { writing: Range::milliseconds(0, 0), full: Share(0), time: Duration::from_secs(2), ..plan };
+        // Snapshots need records, in which writes reach the disk that were not synced.
+        let (every, lasting) = (Duration::from_millis(200), Range::milliseconds(0, 100));
+        let plan = match toy.syncs.is_some() {
+            true => Plan { snapshots: None, kills: Some(Trouble { every, lasting }), ..plan },
+            false => plan,
+        };
         let mut world = World::new(&toy, plan.clone(), |_| Open).map_err(|broken| broken.to_string())?;
         world.run().map_err(|broken| broken.to_string())?;
-        let (run, found) = (format!("{:?}", world.history.steps), looked_up(&toy, &plan));
-        steps += found.len();
+        let (run, (found, lost)) = (format!("{:?}", world.history.steps), looked_up(&toy, &plan));
+        (steps, losses) = (steps + found.len(), losses + lost);
         starts += world.troubles.get("kill").copied().unwrap_or(0);
         if run == format!("{found:?}") { Ok(()) } else { Err(format!("not the same: {run}\n{found:?}")) }
     });
-    assert!((steps > 1_000 && starts > 10) || std::env::var("HOST_WORLD_SEED").is_ok(), "{steps} {starts}");
+    let is_enough = steps > 1_000 && starts > 10 && losses > 10;
+    assert!(is_enough || std::env::var("HOST_WORLD_SEED").is_ok(), "{steps} {starts} {losses}");
 }
 
 /// A protocol behaves the same wherever its durable state is, and finds it at each start: with all faults but those of disks, whose room
@@ -155,7 +173,7 @@ fn of_world(toy: &Arc<Toy>, conditions: &Conditions, seed: u64) -> Paths {
         ..Plan::ideal(seed, NODES, settings)
     };
     let mut paths = Paths { states: vec![Vec::new(); NODES as usize], chooses: false };
-    for step in looked_up(toy, &plan) {
+    for step in looked_up(toy, &plan).0 {
         paths.states[step.node as usize].push(step.state);
         paths.chooses |= !step.choices.is_empty();
     }

@@ -196,7 +196,11 @@ fn each_run_over_connections_is_one_of_the_model() {
                 .in_medium(seeds::medium(seed)),
             _ => Toy::random_busy(seed, 3).with_random_draws(seed),
         };
-        let scenario = scenario(3, Network::Ordered, if seed % 5 == 0 { 2 } else { Faults::MAX });
+        let budget = if seed % 5 == 0 { 2 } else { Faults::MAX };
+        let has_syncs = seed.is_multiple_of(7);
+        let toy = if has_syncs { toy.with_random_syncs(seed) } else { toy };
+        let mut scenario = scenario(3, Network::Ordered, if has_syncs { 0 } else { budget });
+        scenario.faults.outages = if has_syncs { budget } else { 0 };
         // Without recurring events, a run may end because nothing can happen.
         let is_calm = seed % 12 == 0;
         let partitions = (seed % 3 == 0 && !is_calm).then_some(PARTITIONS);

@@ -121,8 +121,17 @@ pub enum InSimulations {
     WithinBudget,
     /// A process is killed and starts again, within its budget.
     AsRestart,
+    /// The same, if the protocol calls `sync`: then a kill loses writes that were not synced.
+    AsOutage,
     /// A connection breaks, by itself or in place of a message that steering filters.
     AsBreak,
+}
+
+impl InSimulations {
+    /// Whether a process starts again.
+    pub fn is_restart(self) -> bool {
+        matches!(self, Self::AsRestart | Self::AsOutage)
+    }
 }
 
 /// The messages that a fault loses.
@@ -258,6 +267,12 @@ impl Faults {
         *self == Self::default()
     }
 
+    /// Whether nodes can restart.
+    pub fn have_restarts(&self) -> bool {
+        let mut possible = self.iter().filter(|(_, number)| *number > 0).map(|(fault, _)| fault.description());
+        possible.any(|fault| fault.event.is_some_and(|event| matches!(event.effect, Effect::Restart(_))))
+    }
+
     /// Maximum number of times that such faults of a node break one of its connections.
     pub fn breaks_of_connections(&self) -> u32 {
         self.iter().filter(|(fault, _)| fault.breaks_connections()).map(|(_, number)| number).sum()
@@ -387,6 +402,17 @@ impl FaultEvent {
         Self::in_simulations(InSimulations::AsRestart, None).expect("the table has a restart, which a test holds")
     }
 
+    /// The kill and restart of a process that loses this many of the latest changes of its durable map.
+    pub fn outage(unsynced: u32) -> Self {
+        let outage = Self::in_simulations(InSimulations::AsOutage, None).and_then(|outage| outage.losing(unsynced));
+        outage.expect("the table has an outage, which a test holds")
+    }
+
+    /// Whether the node restarts.
+    pub fn is_restart(self) -> bool {
+        matches!(self.event().effect, Effect::Restart(_))
+    }
+
     /// The break of the connection to a peer.
     pub fn disconnect(peer: NodeId) -> Self {
         Self::in_simulations(InSimulations::AsBreak, Some(peer)).expect("the table has a break, which a test holds")
@@ -447,14 +473,24 @@ impl std::fmt::Display for FaultEvent {
 mod tests {
     use super::*;
 
-    /// A simulation has one event by which a process starts again, and one by which a connection breaks.
+    /// A simulation has one event for each way of a fault.
     #[test]
-    fn a_simulation_has_one_restart_and_one_break() {
-        for way in [InSimulations::AsRestart, InSimulations::AsBreak] {
+    fn a_simulation_has_one_restart_one_outage_and_one_break() {
+        for way in [InSimulations::AsRestart, InSimulations::AsOutage, InSimulations::AsBreak] {
             assert_eq!(FAULTS.iter().filter(|(_, fault)| fault.budget.in_simulations == way).count(), 1, "{way:?}");
         }
         let (restart, broken) = (FaultEvent::restart(), FaultEvent::disconnect(3));
         assert_eq!((restart.kind(), restart.peer()), ("reset", None));
         assert_eq!((broken.kind(), broken.peer()), ("break", Some(3)));
+        let outage = FaultEvent::outage(2);
+        assert_eq!((outage.kind(), outage.peer(), outage.unsynced()), ("outage", None, 2));
+        assert_eq!([restart, broken, outage].map(FaultEvent::is_restart), [true, false, true]);
+    }
+
+    #[test]
+    fn resets_and_outages_are_restarts() {
+        let none = Faults { breaks: 1, crashes: 1, losses: 1, ..Faults::default() };
+        let all = [none, Faults { resets: 1, ..none }, Faults { outages: 1, ..none }];
+        assert_eq!(all.map(|faults| faults.have_restarts()), [false, true, true]);
     }
 }

@@ -11,7 +11,7 @@ pub const FAULT: FaultDescription = FaultDescription {
         scope: Scope::Node,
         may_be_unlimited: false,
         loses: Some(Loses::OfConnections),
-        in_simulations: InSimulations::ByConditions,
+        in_simulations: InSimulations::AsOutage,
     },
     by_default: 0,
     needs: None,
