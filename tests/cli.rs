@@ -18,6 +18,7 @@
 //! | `links` | networks that differ from link to link: reports, traces, scenarios, errors |
 //! | `losses` | lost messages: reports, traces, refusals, checkpoints |
 //! | `install` | completions and manual pages |
+//! | `journals` | the durable map in each SDK |
 //! | `languages` | one protocol in several languages, side by side |
 //! | `audits` | promises that plugins keep or break |
 //! | `counterexamples` | minimised traces and their text |
@@ -92,6 +93,7 @@ mod hostile_files;
 mod hostile_text;
 mod identities;
 mod install;
+mod journals;
 mod languages;
 mod linearizable;
 mod links;

@@ -21,6 +21,35 @@ declare module "host:protocol/live@0.1.0" {
   export function restart(name: string): void;
 }
 
+declare module "host:protocol/storage@0.1.0" {
+  /** An entry of the durable map. */
+  interface Entry {
+    key: Uint8Array;
+    value: Uint8Array;
+  }
+  /** The durable map of the node, in the order of the bytes of its keys. `Table` of storage.ts gives it types. */
+  export function get(key: Uint8Array): Uint8Array | undefined;
+  /** Sets the value of a key; only in init, handleMessage and handleLocal, like the next two. */
+  export function put(key: Uint8Array, value: Uint8Array): void;
+  /** Removes a key, if it is there. */
+  function remove(key: Uint8Array): void;
+  export { remove as delete };
+  /** Removes all keys from `start` on and before `end`. */
+  export function deleteRange(start: Uint8Array, end: Uint8Array | undefined): void;
+  /** The first entries, in this order, of those from `start` on and before `end`, at most `limit` of them. */
+  export function range(
+    start: Uint8Array,
+    end: Uint8Array | undefined,
+    order: "ascending" | "descending",
+    limit: number,
+  ): Entry[];
+}
+
+declare module "host:protocol/durability@0.1.0" {
+  /** Makes all writes so far durable before the messages of this handler leave; only in init, handleMessage and handleLocal. */
+  export function sync(): void;
+}
+
 /** A message on its way out of a handler. */
 interface Envelope {
   to: number;

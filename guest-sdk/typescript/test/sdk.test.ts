@@ -5,6 +5,7 @@ import { test } from "node:test";
 
 import { reachable } from "../host/reachable";
 import * as ready from "../host/ready_made";
+import { numbers, Stored, Table, texts } from "../host/storage";
 
 class Kept {
   next: unknown;
@@ -84,4 +85,31 @@ test("ready-made properties say why they do not hold", () => {
   const logs = [{ entries: ["a", "b"], committed: 2 }, { entries: ["a"], committed: 0 }, { entries: ["a", "c"], committed: 1 }];
   assert.equal(ready.committedIsOnAMajority(logs), "node 0 has committed entry 2, and 1 of 3 nodes have it");
   assert.equal(ready.replicasConverge([3, 4]), "nodes 0 and 1 have different values");
+});
+
+test("tables have their entries in order", () => {
+  const stored = new Stored();
+  const counts = new Table<number, number>(stored, "numbers", numbers);
+  const words = new Table<string, string>(stored, "number", texts);
+  // More than one call of the host returns, and bytes whose order differs from that of digits.
+  const hundreds = Array.from({ length: 20 }, (_, nth) => 100 * nth);
+  for (const key of hundreds) counts.put(key, key / 100);
+  const names = ["b", "a", "a\0", "", "a\0\x7f", "a\x01", "a\0ÿ", "ÿ"];
+  for (const name of names) words.put(name, `value of ${name}`);
+  const keys = (first?: number, last?: number) => [...counts.range(first, last)].map(([key]) => key);
+  assert.deepEqual([...counts.range()], hundreds.map((key) => [key, key / 100]));
+  assert.deepEqual([...words.range()], names.sort().map((name) => [name, `value of ${name}`]));
+  assert.deepEqual([words.first(), words.last()], [["", "value of "], ["ÿ", "value of ÿ"]]);
+  counts.deleteRange(100, 500);
+  counts.deleteRange(1800);
+  counts.delete(700);
+  counts.delete(701);
+  assert.deepEqual(keys(), hundreds.filter((key) => key === 0 || key === 600 || (key >= 800 && key <= 1700)));
+  assert.deepEqual([keys(600, 900), keys(undefined, 600)], [[600, 800, 900], [0, 600]]);
+  assert.deepEqual([counts.get(600), counts.get(100), counts.get(0)], [6, undefined, 0]);
+  counts.put(2 ** 53 - 1, 5);
+  assert.deepEqual(counts.last(), [2 ** 53 - 1, 5]);
+  assert.throws(() => counts.put(2 ** 53, 5), /is no key/);
+  counts.deleteRange();
+  assert.deepEqual([counts.first(), counts.last(), [...words.range()].length], [undefined, undefined, names.length]);
 });

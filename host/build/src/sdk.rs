@@ -58,14 +58,15 @@ type Files = &'static [(&'static str, &'static str)];
 
 /// Language and copied files; Rust is handled separately, and the text format has none.
 const COPIED: &[(&str, Files)] = &[
-    ("c", copied!["c" => "": "json.h", "ready_made.h"]),
+    ("c", copied!["c" => "": "json.h", "ready_made.h", "storage.h"]),
     ("cpp", copied!["cpp" => "": "host.hpp", "json.hpp"]),
     ("zig", copied!["zig" => "src/": "host.zig"]),
     (
         "go",
         copied![
             "go/host" => "host/": "abi.go", "clock.go", "export.go", "host.go", "linearizability.go", "objects.go",
-            "parameters.go", "reachable.go", "ready_made.go", "running.go", "running_abi.go", "timers.go"
+            "parameters.go", "reachable.go", "ready_made.go", "running.go", "running_abi.go", "storage.go",
+            "storage_abi.go", "timers.go"
         ],
     ),
     ("assemblyscript", copied!["assemblyscript" => "assembly/": "abi.ts", "json.ts"]),
@@ -73,14 +74,14 @@ const COPIED: &[(&str, Files)] = &[
         "typescript",
         copied![
             "typescript/host" => "src/host/": "clock.ts", "json.ts", "linearizability.ts", "parameters.ts", "plugin.d.ts",
-            "reachable.ts", "ready_made.ts", "running.ts", "timers.ts"
+            "reachable.ts", "ready_made.ts", "running.ts", "storage.ts", "timers.ts"
         ],
     ),
     (
         "python",
         copied![
             "python/host" => "host/": "__init__.py", "clock.py", "encoding.py", "linearizability.py", "parameters.py",
-            "reachable.py", "ready_made.py", "running.py", "timers.py"
+            "reachable.py", "ready_made.py", "running.py", "storage.py", "timers.py"
         ],
     ),
 ];

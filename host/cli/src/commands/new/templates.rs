@@ -115,7 +115,11 @@ pub const TEMPLATES: &[Template] = &[
             renamed: &[("protocol.c", "{file}.c")],
             parts: &[("{file}.c", "the protocol"), ("tests/", "unit tests")],
         },
-        sdk: &[("json.h", "canonical JSON"), ("ready_made.h", "properties of many protocols")],
+        sdk: &[
+            ("json.h", "canonical JSON"),
+            ("ready_made.h", "properties of many protocols"),
+            ("storage.h", "the durable map"),
+        ],
         underscores: false,
         taken: ("", ""),
         unit_tests: Some("cc -I. tests/json_test.c -o json_test && ./json_test"),
@@ -209,7 +213,7 @@ pub const TEMPLATES: &[Template] = &[
         sdk: &[(
             "host/",
             "the SDK: types for the contract, canonical JSON and ABI, parameters, timers, a clock, histories of clients, durations and \
-             answers",
+             answers, the durable map",
         )],
         underscores: false,
         taken: (GO_PACKAGES, "Go's standard library has a package of that name"),
@@ -308,7 +312,8 @@ pub const TEMPLATES: &[Template] = &[
         },
         sdk: &[(
             "src/host/",
-            "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients, durations and answers",
+            "the SDK: types for the contract, canonical JSON, parameters, timers, a clock, histories of clients, durations and answers, \
+             the durable map",
         )],
         underscores: false,
         taken: ("index", "another file has that name"),
@@ -349,7 +354,7 @@ pub const TEMPLATES: &[Template] = &[
         },
         sdk: &[(
             "host/",
-            "the SDK: canonical JSON, parameters, timers, a clock, histories of clients, durations and answers",
+            "the SDK: canonical JSON, parameters, timers, a clock, histories of clients, durations and answers, the durable map",
         )],
         underscores: true,
         taken: (PYTHON_MODULES, "Python has a module of that name, which the file would hide"),
