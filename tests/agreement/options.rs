@@ -232,7 +232,7 @@ pub fn refusals() -> Vec<Refusal> {
     let ordered = || (Axis::Network, vec![2]);
     let alike = || (Axis::Links, vec![0]);
     let resumed = || (Axis::Stop, vec![2, 4]);
-    let others: [(Values, &str); 15] = [
+    let others: [(Values, &str); 14] = [
         (vec![reduce(), (Axis::Depth, vec![1, 2, 3])], "paths get shorter"),
         (vec![reduce(), (Axis::Deadlock, vec![1])], "what is in flight is not known"),
         (vec![reduce(), ordered()], "a message can be in the way of another one"),
@@ -244,17 +244,11 @@ pub fn refusals() -> Vec<Refusal> {
         (vec![(Axis::Breaks, vec![1, 2]), (Axis::Network, vec![0, 1]), alike()], "there are no connections"),
         (vec![(Axis::Quorums, vec![1]), ordered(), alike()], "messages in order come one by one"),
         (vec![(Axis::Quorums, vec![1]), (Axis::Deadlock, vec![1])], "a message may wait for others for ever"),
-        (vec![resumed(), ordered()], "a search in order keeps no checkpoints"),
         (vec![resumed(), (Axis::Violations, vec![1, 2, 3, 4, 5])], "a checkpoint keeps no violations"),
         (vec![(Axis::Fairness, vec![2]), (Axis::Losses, vec![0, 1])], "losses end"),
         (vec![(Axis::Recovery, vec![1]), (Axis::Resets, vec![0])], "no node is reset"),
     ];
     found.extend(others.into_iter().map(|(values, why)| Refusal { values, why }));
-    // Where only ordered links break.
-    found.push(Refusal {
-        values: vec![resumed(), (Axis::Breaks, vec![1, 2])],
-        why: "a search in order keeps no checkpoints",
-    });
     for (axis, why) in [
         (reduce(), "a reduced search decides no promises"),
         (resumed(), "a checkpoint keeps no edges"),

@@ -11,7 +11,7 @@ use host_agreement::stopping::{StopAfter, Stopping};
 use host_model::audit::{AuditedFactory, Mode};
 use host_model::contract::{MachineError, PropertyKind, PropertyScope, Stop, Stoppable, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::{Faults, Scenario};
+use host_model::scenario::{Faults, Network, Scenario};
 use host_model::toys::{Overheard, Toy, ToyProperty, ToyState, ToyTrigger};
 use host_model::trace::start::{self, StartError};
 use host_model::trace::{self, Origin, replay};
@@ -160,10 +160,11 @@ fn a_stop_between_two_calls_ends_every_strategy_at_once() {
 fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
     for (seed, toy) in systems(8, 400) {
         let toy = &Toy { forbidden: Vec::new(), ..toy };
-        for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
+        for (strategy, network) in kept_and_networks() {
             let run = |stop: &Arc<StopAfter>, monitor: &(dyn Monitor + Sync)| {
                 let factory = stoppable(toy, stop);
-                let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
+                let scenario = Scenario { network, ..scenario(toy, 0) };
+                let lts = Lts::new(&factory, scenario).expect("it is asked once, for the properties");
                 search(&lts, strategy, SearchBounds::default(), monitor)
             };
             let never = Arc::new(StopAfter::new(u64::MAX));
@@ -182,24 +183,33 @@ fn a_search_that_is_stopped_inside_steps_continues_to_the_same_end() {
             };
             assert!(pieces > 3, "seed {seed}: {pieces} pieces say little");
             let facts = |report: &Report| (report.end, report.counts, report.depth, report.witnessed.clone());
-            assert_eq!(facts(&whole), facts(&last), "seed {seed}, {} in {pieces} pieces", strategy.name);
+            assert_eq!(facts(&whole), facts(&last), "seed {seed}, {} on {network} in {pieces} pieces", strategy.name);
         }
     }
+}
+
+/// The strategies that keep checkpoints, each on both kinds of networks.
+fn kept_and_networks() -> impl Iterator<Item = (&'static Strategy, Network)> {
+    let kept = STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints);
+    kept.flat_map(|strategy| [Network::Unordered, Network::Ordered].map(|network| (strategy, network)))
 }
 
 /// A search is saved at every stop once its start states are judged, also in the middle of judging others, and another process
 /// continues it to the same end: no process executes or judges without saving progress.
 #[test]
 fn a_search_is_saved_wherever_it_is_stopped() {
-    let bdfs = host_search::strategy::find("bdfs").expect("it is in the table");
-    for (seed, toy) in systems(6, 100) {
+    for ((seed, toy), (strategy, network)) in
+        systems(6, 100).flat_map(|one| kept_and_networks().map(move |row| (one.clone(), row)))
+    {
+        let what = format!("seed {seed}, {} on {network}", strategy.name);
         // No node is in the forbidden state, so there is much to judge and no finding.
         let forbidden = vec![[Some(ToyState::MAX), None, None][..toy.nodes as usize].to_vec()];
         let toy = &Toy { forbidden, ..toy };
         let run = |stop: &Arc<StopAfter>, keeper: &Stopping| {
             let factory = stoppable(toy, stop);
-            let lts = Lts::new(&factory, scenario(toy, 0)).expect("it is asked once, for the properties");
-            search(&lts, bdfs, SearchBounds::default(), keeper)
+            let scenario = Scenario { network, ..scenario(toy, 0) };
+            let lts = Lts::new(&factory, scenario).expect("it is asked once, for the properties");
+            search(&lts, strategy, SearchBounds::default(), keeper)
         };
         let new = || {
             let keeper = Stopping::default();
@@ -217,16 +227,56 @@ fn a_search_is_saved_wherever_it_is_stopped() {
                 _ => {}
             }
             let is_saved = keeper.saves.load(Ordering::Relaxed) > 0;
-            assert!(is_saved || saved == 0, "seed {seed}, stopped at {at} of {all}");
+            assert!(is_saved || saved == 0, "{what}, stopped at {at} of {all}");
             saved += u64::from(is_saved);
             if is_saved && (at % 7 == 0 || at + 20 > all) {
                 let last = run(&Arc::new(StopAfter::new(u64::MAX)), &keeper).expect("nothing stops it");
                 let facts = |report: &Report| (report.end, report.counts, report.depth, report.witnessed.clone());
-                assert_eq!(facts(&whole), facts(&last), "seed {seed}, resumed from {at} of {all}");
+                assert_eq!(facts(&whole), facts(&last), "{what}, resumed from {at} of {all}");
             }
         }
-        assert!(saved * 2 > all, "seed {seed}: saved at {saved} of {all}");
+        assert!(saved * 2 > all, "{what}: saved at {saved} of {all}");
     }
+}
+
+/// A violation is found by the process that continues, also if the stop came while its state was judged.
+#[test]
+fn a_search_finds_the_violation_after_any_stop() {
+    let (mut tried, mut resumed) = (0, 0);
+    for (seed, toy) in systems(12, 60) {
+        for (strategy, network) in kept_and_networks() {
+            let what = format!("seed {seed}, {} on {network}", strategy.name);
+            let run = |stop: &Arc<StopAfter>, keeper: &Stopping| {
+                let factory = stoppable(&toy, stop);
+                let scenario = Scenario { network, ..scenario(&toy, 0) };
+                let lts = Lts::new(&factory, scenario).expect("it is asked once, for the properties");
+                search(&lts, strategy, SearchBounds::default(), keeper)
+            };
+            let new = || {
+                let keeper = Stopping::default();
+                keeper.checks_left.store(u64::MAX, Ordering::Relaxed);
+                keeper
+            };
+            let never = Arc::new(StopAfter::new(u64::MAX));
+            let whole = run(&never, &new()).expect("nothing stops it");
+            tried += u64::from(whole.end == EndCondition::Violation);
+            for at in (1..never.asked.load(Ordering::Relaxed)).filter(|_| whole.end == EndCondition::Violation) {
+                let keeper = new();
+                let stopped = run(&Arc::new(StopAfter::new(at)), &keeper);
+                if keeper.saves.load(Ordering::Relaxed) == 0 || stopped.is_ok_and(|report| report.is_full()) {
+                    continue;
+                }
+                let last = run(&Arc::new(StopAfter::new(u64::MAX)), &keeper).expect("nothing stops it");
+                let facts = |report: &Report| {
+                    let found = &report.violations[0];
+                    (report.end, report.depth.max(found.path.len() as u32), found.path.len(), found.kind.clone())
+                };
+                assert_eq!(facts(&whole), facts(&last), "{what}, resumed from {at}");
+                resumed += 1;
+            }
+        }
+    }
+    assert!(tried > 10 && resumed > 5 * tried, "{resumed} resumptions of {tried} searches say little");
 }
 
 /// An audit that is stopped reports that, at any stop.

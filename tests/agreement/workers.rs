@@ -112,6 +112,7 @@ fn breadth_first_results_do_not_depend_on_the_number_of_workers() {
 #[test]
 fn a_search_in_pieces_ends_like_one_in_one_piece() {
     let mut tried = 0;
+    let (mut runs, mut all_pieces) = (0, 0);
     for_random_systems(SearchBounds::default(), |seed, toy, reached| {
         if reached.global_states < 500 || tried == 50 {
             return;
@@ -119,23 +120,31 @@ fn a_search_in_pieces_ends_like_one_in_one_piece() {
         tried += 1;
         // The search for a shorter counterexample is not saved, so there is none to look for.
         let toy = &Toy { forbidden: Vec::new(), ..toy.clone() };
-        for strategy in STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints) {
-            let bounds = SearchBounds::default();
-            let whole = run(toy, strategy.name, bounds, 1, &host_search::kernel::Unmonitored);
+        let kept = STRATEGIES.iter().filter(|strategy| strategy.keeps_checkpoints);
+        for (strategy, network) in
+            kept.flat_map(|row| [Network::Unordered, Network::Ordered].map(|network| (row, network)))
+        {
+            let bounds = SearchBounds { states: Some(3_000), ..SearchBounds::default() };
+            let run =
+                |workers, monitor: &(dyn Monitor + Sync)| run_on(network, toy, strategy.name, bounds, workers, monitor);
+            let whole = run(1, &host_search::kernel::Unmonitored);
             let keeper = Stopping::default();
             let mut pieces = 0;
             let last = loop {
                 pieces += 1;
                 keeper.checks_left.store(1, Ordering::Relaxed);
-                let report = run(toy, strategy.name, bounds, 2, &keeper);
+                let report = run(2, &keeper);
                 if report.end != EndCondition::Interrupted {
                     break report;
                 }
             };
-            assert!(pieces > 3, "seed {seed}: {pieces} pieces say little");
-            same(&whole, &last, &format!("seed {seed}, {} in {pieces} pieces", strategy.name));
+            (runs, all_pieces) = (runs + 1, all_pieces + pieces);
+            let what = format!("seed {seed}, {} on {network} in {pieces} pieces", strategy.name);
+            same(&whole, &last, &what);
+            assert_eq!(whole.levels, last.levels, "{what}");
         }
     });
+    assert!(all_pieces > 5 * runs, "{all_pieces} pieces of {runs} searches say little");
     effort::telling(tried >= effort::enough(50), format_args!("{tried} systems"));
 }
 

@@ -160,7 +160,6 @@ fn options_that_do_not_fit_end_with_151() {
     run(&["--duplicates", "1"])
         .says(&["`--duplicates`: the network unordered never delivers", "unordered-duplicating"]);
     run(&["--network", "ordered", "--algo", "bdfs", "--reduce"]).says(&["`--reduce`", "in the way", "--algo unfold"]);
-    run(&["--network", "ordered", "--algo", "bdfs", "--checkpoint", "c"]).says(&["`--checkpoint`", "ordered"]);
     let link = "0-1=ordered";
     run(&["--link", "0-3=ordered"]).says(&["`--link 0-3`: there is no node 3 in a cluster of 3", "from 0 to 2"]);
     run(&["--link", link, "--link", "1>0=unordered"])
@@ -176,8 +175,6 @@ fn options_that_do_not_fit_end_with_151() {
         "wrong on ordered links",
         "--algo unfold",
     ]);
-    run(&["--link", link, "--algo", "bdfs", "--checkpoint", "c"])
-        .says(&["no strategy keeps checkpoints on ordered links"]);
     run(&["--link", "2>1=ordered", "--set", "quorum=on"]).says(&[
         "node 1 takes messages together",
         "node 2 come in order",

@@ -89,6 +89,21 @@ fn what_belongs_to_the_process_can_be_anything() {
     assert!(place.host(&["run", "--resume", "kept", bundled("paxos")]).exits(0).out.starts_with("incomplete"));
 }
 
+/// So are searches that proceed by levels: on ordered links, and by consequence prediction.
+#[test]
+fn a_search_by_levels_is_continued() {
+    for search in [
+        &["--algo", "bdfs", "--network", "ordered", "--set", "proposers=2", "--depth", "9"][..],
+        &["--algo", "consequence"],
+    ] {
+        let (place, whole) = stopped(&[search, &["--safety-only"]].concat());
+        let resumed = place.host(&["run", "--resume", "kept", "--json"]).json();
+        for what in ["result", "end", "counts", "depth", "scenario", "properties", "levels"] {
+            assert_eq!(resumed[what], whole[what], "{search:?}: {what}");
+        }
+    }
+}
+
 /// A checkpoint of one plugin is refused for another plugin.
 #[test]
 fn another_plugin_is_refused() {

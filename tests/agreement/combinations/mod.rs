@@ -170,14 +170,13 @@ fn what_only_the_command_line_refuses_ends_all_the_same() {
 }
 
 /// The reasons for refusing options that a strategy would run with.
-const ONLY_BY_THE_COMMAND_LINE: [&str; 18] = [
+const ONLY_BY_THE_COMMAND_LINE: [&str; 17] = [
     "paths get shorter",
     "what is in flight is not known",
     "a message can be in the way of another one",
     "it keeps no checkpoints",
     "symmetry is a reduction",
     "a message may wait for others for ever",
-    "a search in order keeps no checkpoints",
     "a checkpoint keeps no violations",
     "what is in flight only becomes more",
     "the strategy loses no messages",

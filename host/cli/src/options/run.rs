@@ -153,7 +153,7 @@ pub struct RunArguments {
     pub require_complete: bool,
 
     /// Keep a checkpoint of a long search in this folder, which `host run --resume DIR` resumes. For `bdfs` without
-    /// --reduce
+    /// --reduce, and `consequence`
     #[arg(long, value_name = "DIR", conflicts_with = "reduce", group = "kept", help_heading = "Long runs")]
     pub checkpoint: Option<PathBuf>,
     /// Time between checkpoints, with a unit; a final one is written when a bound on time or memory, or Ctrl-C, ends the search

@@ -131,6 +131,18 @@ impl Visited {
         self.len += u64::from(seen == Insertion::New);
         seen
     }
+
+    /// Saves all states with their depths.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        self.shards.iter().for_each(|shard| shard.save(out));
+    }
+
+    /// The states that were saved.
+    pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
+        let shards: Vec<Shard> = (0..SHARDS).map(|_| Shard::load(saved)).collect::<Option<_>>()?;
+        let len = shards.iter().map(Shard::len).sum();
+        Some(Self { shards, len })
+    }
 }
 
 impl Default for Visited {

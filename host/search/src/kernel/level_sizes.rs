@@ -1,5 +1,7 @@
 //! The sizes of the levels of a search, and an estimate of the levels to come.
 
+use crate::kernel::checkpoint_codec::{Reader, Writer};
+
 /// Fewer complete levels say nothing about the shape of a space.
 const LEVELS_MIN: usize = 8;
 
@@ -58,6 +60,21 @@ impl LevelSizes {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sizes.is_empty()
+    }
+
+    /// Saves the sizes of a search that continues.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        out.number(self.sizes.len() as u64);
+        self.sizes.iter().for_each(|size| out.number(*size));
+    }
+
+    /// The sizes that were saved.
+    pub fn load(saved: &mut Reader<'_>) -> Option<Self> {
+        let mut sizes = Vec::new();
+        for _ in 0..saved.number()? {
+            sizes.push(saved.number().filter(|size| *size < u64::from(u32::MAX))?);
+        }
+        Some(Self { sizes, is_last_complete: false })
     }
 
     /// The sizes of the complete levels.

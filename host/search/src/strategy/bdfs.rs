@@ -26,8 +26,8 @@ const SHORTEN_STATES: u64 = 1_000_000;
 /// a shorter path under a depth bound. Iterative deepening; once a violation is found, deepening by single steps from
 /// the start finds the shortest, unless several are wanted. Of two orders of events of different nodes, one is followed at most places, see
 /// `docs/design/bdfs.md`. Memory: 12 bytes per slot, about 16 bytes per distinct global state, plus the stacks with their paths.
-/// With an ordered link it is a breadth-first search, which keeps about 36 bytes per state and the states that wait to be expanded,
-/// but no checkpoints. The same holds if `eventually` properties are decided, on a graph whose edges take a few bytes each, see
+/// With an ordered link it is a breadth-first search, which keeps about 36 bytes per state and the states that wait to be expanded.
+/// The same holds if `eventually` properties are decided, without checkpoints and on a graph whose edges take a few bytes each, see
 /// `docs/design/liveness.md`.
 /// Honours: depth, local-event and state bounds, losses, the wish to find deadlocks, the wish to decide `eventually` properties, the
 /// monitor; the wish to reduce, which is another search, see

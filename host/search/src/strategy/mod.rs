@@ -272,7 +272,7 @@ pub const STRATEGIES: &[Strategy] = &[
             Bound::Violations,
             Bound::Deadlock,
         ],
-        keeps_checkpoints: false,
+        keeps_checkpoints: true,
         promises: Promises::Unchecked,
         loses_messages: true,
         run: consequence::run,

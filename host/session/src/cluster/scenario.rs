@@ -99,10 +99,6 @@ fn check_faults(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
         let failure = Failure::configuration(format_args!("{why} {ordered}"));
         return Err(failure.help("leave it out, or use --algo unfold").about("reduce"));
     }
-    if spec.process.keep.is_some() {
-        let why = format_args!("`--checkpoint`: no strategy keeps checkpoints {ordered}");
-        return Err(Failure::configuration(why).help("leave it out").about("checkpoint"));
-    }
     Ok(())
 }
 

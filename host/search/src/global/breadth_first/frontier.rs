@@ -128,6 +128,21 @@ impl Block {
         self.first + place as u32
     }
 
+    /// The number of its first state.
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// The number of states that were expanded.
+    pub fn done(&self) -> usize {
+        self.done
+    }
+
+    /// The number of its states.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     /// The places of the next states to expand: up to `count`.
     pub fn next(&self, count: usize) -> std::ops::Range<usize> {
         self.done..self.ends.len().min(self.done + count)
@@ -178,9 +193,23 @@ impl Frontier {
         self.queued += 1;
     }
 
+    /// The first block; none if no state waits.
+    pub fn first(&self) -> Option<&Block> {
+        self.blocks.front()
+    }
+
     /// Takes the first block; none if no state waits.
     pub fn pop(&mut self) -> Option<Block> {
         self.blocks.pop_front()
+    }
+
+    /// Notes that this many states of the first block were expanded by another process; false unless it has more.
+    pub fn skip(&mut self, done: usize) -> bool {
+        let first = self.blocks.front_mut().filter(|first| done < first.ends.len());
+        let Some(first) = first else { return done == 0 && self.blocks.is_empty() };
+        first.done = done;
+        self.queued -= done as u64;
+        true
     }
 
     /// Puts a block back after this many more of its states were expanded.

@@ -3,8 +3,11 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `expansion` | the successors of some states, found by look-ups alone: the part that each worker does by itself |
+//! | `fresh_locals` | the local states whose local events and faults were followed |
 //! | `frontier` | the states that wait to be expanded, packed |
+//! | `judging` | counts and judges new states |
 //! | `numbers` | the states met so far: by fingerprint, and the way to each |
+//! | `saved` | the state of a search in a checkpoint |
 //! | `sink` | the receiver of a graph while it is explored |
 //!
 //! The search goes level by level, and through a level in batches. All workers find the successors of a batch together, in pieces of
@@ -12,33 +15,35 @@
 //! are collected in the order of the states and their events, and executed by all workers together. Then one worker takes in the
 //! successors, again in that order: it numbers, counts and judges them exactly as a search by one worker that expands one state after
 //! the other. The parallel part computes only results that do not depend on that order.
+//!
+//! A checkpoint keeps the place within the batch as well: another process begins there, and makes the same batches from there on.
 
 mod expansion;
+mod fresh_locals;
 mod frontier;
+mod judging;
 mod numbers;
+mod saved;
 pub mod sink;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use host_model::contract::{ClassId, MachineError};
-use host_model::lts::{LocalStateId, Step, Stepper};
+use host_model::lts::{LocalStateId, Step, Stepper, Trigger};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use self::expansion::{Arrival, Batch, Expansion, Fresh, Target};
+use self::fresh_locals::FreshLocals;
 use self::frontier::{Block, BlockState, Frontier, Layout};
+use self::judging::tell;
 use self::numbers::Numbers;
-use self::sink::{Discovery, Expanded, GraphEdge, GraphSink, GraphState};
+use self::sink::{Discovery, Expanded, GraphEdge, GraphSink};
 use crate::global::enabled::Unknown;
-use crate::global::judge::{judge_after, judge_end, judge_global_state, judge_start};
+use crate::global::judge::judge_start;
 use crate::global::state::{Budgets, GlobalState};
 use crate::global::visited::{Insertion, Visited};
 use crate::kernel::rules::Recovery;
-use crate::kernel::{
-    CheckSchedule, Counts, EndCondition, Judged, Progress, Report, Search, SearchError, or_end, stopped_end,
-    table_bytes,
-};
+use crate::kernel::{CheckSchedule, Counts, EndCondition, Progress, Report, Search, SearchError, or_end, stopped_end};
 
 /// The events of a state to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +74,8 @@ const HANDLERS: usize = 16_384;
 ///
 /// Memory: about 36 bytes per distinct global state; the states that wait to be expanded take 4 bytes per node, and per message in
 /// flight, plus 20 bytes.
+///
+/// Without a sink, the keeper of the monitor saves the search, and it continues from what was saved.
 pub fn explore(
     search: &Search<'_>,
     following: Following,
@@ -98,12 +105,46 @@ pub fn explore(
         left_out: EndCondition::SpaceExhausted,
         state: GlobalState::default(),
         schedule: CheckSchedule::default(),
+        batch: BatchPlace::default(),
+        is_whole: false,
     };
-    let end = match or_end(run.enter_starts(&mut stepper))? {
+    let keeper = search.monitor.keeper().filter(|_| run.sink.is_none());
+    let mut loaded = None;
+    if let Some(keeper) = keeper {
+        keeper.resume(&mut |saved| loaded = Some(run.load(&mut stepper, saved)));
+    }
+    let begun = match loaded {
+        Some(loaded) => {
+            loaded?;
+            run.judge_again(&mut stepper)
+        }
+        None => run.enter_starts(&mut stepper),
+    };
+    let end = match or_end(begun)? {
         Some(end) => end,
         None => run.expand_all(&mut stepper).or_else(stopped_end)?,
     };
+    if let Some(keeper) = keeper.filter(|_| run.is_whole && end.is_external()) {
+        run.save(keeper, true);
+    }
     Ok(run.finish(end))
+}
+
+/// The batch that is being taken in.
+#[derive(Default)]
+struct BatchPlace {
+    /// The number of the first state of its block.
+    block: u32,
+    /// Its places in the block; empty between two batches.
+    places: Range<usize>,
+    /// The number of its states whose successors were all taken in.
+    taken_in: usize,
+    /// The number of transitions without those of the state that is being taken in.
+    transitions: u64,
+    /// The handlers to execute before its successors are known.
+    missing: Vec<(LocalStateId, Trigger)>,
+    /// The state that was entered last, until it is judged.
+    unjudged: Option<u32>,
 }
 
 struct BreadthFirst<'s, 'k> {
@@ -129,6 +170,9 @@ struct BreadthFirst<'s, 'k> {
     /// The current state, if it is to be judged.
     state: GlobalState,
     schedule: CheckSchedule,
+    batch: BatchPlace,
+    /// Whether the start states were judged: before, nothing is saved.
+    is_whole: bool,
 }
 
 impl BreadthFirst<'_, '_> {
@@ -154,31 +198,49 @@ impl BreadthFirst<'_, '_> {
                 return Ok(Some(EndCondition::Violation));
             }
         }
+        self.is_whole = true;
         Ok(None)
     }
 
     /// Expands all states in the order of their numbers; returns why the search ended.
     fn expand_all(&mut self, stepper: &mut Stepper<'_>) -> Result<EndCondition, SearchError> {
         let mut next_level = 0;
+        let keeper = self.search.monitor.keeper().filter(|_| self.sink.is_none());
         while let Some(block) = self.frontier.pop() {
-            let places = block.next(self.batch_len());
+            let places = self.begin_batch(&block);
             if block.depth == next_level {
                 next_level += 1;
                 if let Some(sink) = &mut self.sink {
                     sink.level(block.depth, block.number(places.start)..self.numbers.len());
                 }
             }
-            let left_out = self.expand(stepper, &block, places.clone())?;
-            if left_out > EndCondition::LocalEventBound {
-                return Ok(left_out);
+            let end = self.expand(stepper, &block, places);
+            let taken_in = std::mem::take(&mut self.batch.taken_in);
+            self.report.levels.count(block.depth, taken_in as u64);
+            self.frontier.put_back(block, taken_in);
+            if let Some(end) = end? {
+                return Ok(end);
             }
-            self.left_out = self.left_out.max(left_out);
-            self.expanded += places.len() as u64;
-            self.report.levels.count(block.depth, places.len() as u64);
-            self.frontier.put_back(block, places.len());
+            self.expanded += self.batch.places.len() as u64;
+            self.batch.places = 0..0;
+            self.fresh.iter_mut().for_each(FreshLocals::forget_batch);
+            if let Some(keeper) = keeper.filter(|keeper| keeper.is_due()) {
+                self.save(keeper, false);
+            }
         }
         self.report.levels.end();
         Ok(self.left_out)
+    }
+
+    /// The places of the next batch, or of the rest of one that another process has begun.
+    fn begin_batch(&mut self, block: &Block) -> Range<usize> {
+        let next = block.next(self.batch_len());
+        self.batch.block = block.first();
+        if self.batch.places.is_empty() {
+            self.batch.places = next.clone();
+            return next;
+        }
+        next.start..self.batch.places.end
     }
 
     /// Number of states that are expanded together; small close to the bound on states.
@@ -188,19 +250,19 @@ impl BreadthFirst<'_, '_> {
         (FIRST_BATCH + self.expanded / 4).min(left) as usize
     }
 
-    /// Takes in the successors of some states of a block; returns the reason for events left out, or why to end the search.
+    /// Takes in the successors of some states of a block; returns why to end the search, if there is a reason.
     fn expand(
         &mut self,
         stepper: &mut Stepper<'_>,
         block: &Block,
         places: Range<usize>,
-    ) -> Result<EndCondition, SearchError> {
+    ) -> Result<Option<EndCondition>, SearchError> {
         let is_at_bound = self.search.bounds.depth.is_some_and(|depth| block.depth >= depth);
         if let Some(fresh) = self.fresh.as_mut().filter(|_| !is_at_bound) {
             fresh.note(block, places.clone(), self.frontier.layout);
         }
         if let Some(end) = self.find_successors(stepper, block, &places, is_at_bound)? {
-            return Ok(end);
+            return Ok(Some(end));
         }
         let pieces = std::mem::take(&mut self.pieces);
         let taken = self.take_in(stepper, block, places, &pieces);
@@ -232,7 +294,7 @@ impl BreadthFirst<'_, '_> {
                 is_at_bound,
                 // One state cut off at the depth bound is enough for the verdict; only a sink needs all of them.
                 tells_depth_cut: self.sink.is_some() || self.left_out < EndCondition::DepthBound,
-                fresh: self.fresh.as_ref().map(|fresh| (places.start, &*fresh.of_batch)),
+                fresh: self.fresh.as_ref().map(|fresh| (places.start, fresh.of_batch())),
                 reliable: self.reliable,
                 keeps_edges: self.sink.is_some(),
             };
@@ -254,14 +316,9 @@ impl BreadthFirst<'_, '_> {
             for messages in unknown().flat_map(|unknown| &unknown.unnamed) {
                 stepper.quorum(messages);
             }
-            let missing: Vec<_> = unknown().flat_map(|unknown| &unknown.missing).copied().collect();
-            for missing in missing.chunks(HANDLERS) {
-                stepper.prepare(missing)?;
-                if self.schedule.is_check_due(stepper)
-                    && let Some(end) = self.search.monitor.check(&self.progress())
-                {
-                    return Ok(Some(end));
-                }
+            self.batch.missing = unknown().flat_map(|unknown| &unknown.missing).copied().collect();
+            if let Some(end) = self.execute_missing(stepper)? {
+                return Ok(Some(end));
             }
         }
         let work = self.pieces.iter().map(|piece| piece.work).sum();
@@ -271,29 +328,46 @@ impl BreadthFirst<'_, '_> {
         Ok(is_due.then(|| self.search.monitor.check(&self.progress())).flatten())
     }
 
-    /// Takes in the successors, in the order of the states and their events; returns the reason for events left out, or for the end.
+    /// Executes the handlers that the batch asks for; returns why to end the search, if there is a reason.
+    fn execute_missing(&mut self, stepper: &mut Stepper<'_>) -> Result<Option<EndCondition>, SearchError> {
+        for start in (0..self.batch.missing.len()).step_by(HANDLERS) {
+            let end = self.batch.missing.len().min(start + HANDLERS);
+            stepper.prepare(&self.batch.missing[start..end])?;
+            if self.schedule.is_check_due(stepper)
+                && let Some(end) = self.search.monitor.check(&self.progress())
+            {
+                return Ok(Some(end));
+            }
+        }
+        self.batch.missing.clear();
+        Ok(None)
+    }
+
+    /// Takes in the successors, in the order of the states and their events; returns why to end the search, if there is a reason.
     fn take_in(
         &mut self,
         stepper: &mut Stepper<'_>,
         block: &Block,
         places: Range<usize>,
         pieces: &[Expansion],
-    ) -> Result<EndCondition, SearchError> {
-        let mut end = EndCondition::SpaceExhausted;
+    ) -> Result<Option<EndCondition>, SearchError> {
         let states = pieces.iter().flat_map(|piece| piece.states().map(move |state| (piece, state)));
         for (place, (piece, (state, arrivals))) in places.zip(states) {
             let before = self.transitions;
+            self.batch.transitions = before;
             for arrival in arrivals {
                 self.transitions = before + u64::from(arrival.edge);
                 if let Some(end) = self.arrive(stepper, BlockState { block, place }, piece, arrival)? {
-                    return Ok(end);
+                    return Ok(Some(end));
                 }
             }
             self.transitions = before + u64::from(state.edges);
+            self.batch.transitions = self.transitions;
+            self.batch.taken_in += 1;
             self.tell_expanded(stepper, block, place, state.left_out);
-            end = end.max(state.left_out);
+            self.left_out = self.left_out.max(state.left_out);
         }
-        Ok(end)
+        Ok(None)
     }
 
     /// Reports to the sink that all successors of a state were taken in.
@@ -370,56 +444,6 @@ impl BreadthFirst<'_, '_> {
         }
     }
 
-    /// Counts a new state, and judges it if needed; then it is the current state. Returns why to end the search, if there is a
-    /// reason.
-    fn enter(
-        &mut self,
-        stepper: &mut Stepper<'_>,
-        number: u32,
-        depth: u32,
-        discovery: Discovery,
-        fresh: &Fresh,
-    ) -> Result<Option<EndCondition>, SearchError> {
-        self.report.depth = self.report.depth.max(depth);
-        if let Some(system_state) = fresh.system_state
-            && self.system_states.insert(system_state, 0) == Insertion::New
-            && self.search.collect_system_states
-        {
-            self.collected.insert(self.state.locals.as_slice().into());
-        }
-        let mut judged = Judged::default();
-        if fresh.is_noted {
-            let node = stepper.state(fresh.next).protocol.node;
-            judged = judge_after(stepper, &self.state.locals, node);
-        }
-        if self.search.bounds.deadlock {
-            judged = judged.and(|| judge_end(stepper, &self.state));
-        }
-        if let Some(sink) = &mut self.sink {
-            let (search, state) = (self.search, &self.state);
-            judged = judged.and(|| {
-                let said = judge_global_state(search, stepper, state).all()?;
-                let is_bad = said.iter().any(|(_, judgement)| judgement.is_bad());
-                tell(*sink, stepper, state, number, discovery, depth, is_bad)?;
-                Ok(None)
-            });
-        }
-        let Judged { mut judgements, stopped } = judged;
-        judgements.retain(|(node, judgement)| self.report.is_news(*node, judgement));
-        if !judgements.is_empty() {
-            let (start, path) = self.numbers.path_to(number);
-            let start = &self.search.starts[start as usize];
-            if self.search.note(&mut self.report, start, &path, judgements) {
-                return Ok(Some(EndCondition::Violation));
-            }
-        }
-        if let Some(stopped) = stopped {
-            return Err(stopped.into());
-        }
-        let is_full = self.search.bounds.states.is_some_and(|max| u64::from(self.numbers.len()) >= max);
-        Ok(is_full.then_some(EndCondition::StateBound))
-    }
-
     /// Bytes whose growth has no bound per state.
     fn kept(&self) -> u64 {
         self.frontier.bytes() + self.piece_bytes
@@ -453,47 +477,5 @@ impl BreadthFirst<'_, '_> {
         report.violations.iter_mut().for_each(|found| found.shortest = self.fresh.is_none());
         report.count_local(self.search.lts);
         report
-    }
-}
-
-/// Reports a new state to the sink.
-fn tell(
-    sink: &mut dyn GraphSink,
-    stepper: &mut Stepper<'_>,
-    state: &GlobalState,
-    number: u32,
-    discovery: Discovery,
-    depth: u32,
-    is_bad: bool,
-) -> Result<(), MachineError> {
-    let (locals, in_flight) = (&state.locals, &state.in_flight);
-    let classes: Vec<ClassId> = locals.iter().map(|local| stepper.known().brief(*local).class).collect();
-    let owed = stepper.owed(&classes)?;
-    let known = stepper.known();
-    sink.state(&GraphState { number, discovery, depth, locals, in_flight, is_bad, owed: &owed, known });
-    Ok(())
-}
-
-/// The local states whose local events and faults were followed.
-#[derive(Default)]
-struct FreshLocals {
-    followed: FxHashSet<LocalStateId>,
-    /// For each state of the batch and each node whether the local state is new. One worker decides this state by state, before the
-    /// parallel part begins, so that it depends on the order of the states alone.
-    of_batch: Vec<bool>,
-}
-
-impl FreshLocals {
-    fn note(&mut self, block: &Block, places: Range<usize>, layout: Layout) {
-        self.of_batch.clear();
-        for place in places {
-            let locals = || layout.locals(block.record(place));
-            self.of_batch.extend(locals().map(|local| !self.followed.contains(&local)));
-            self.followed.extend(locals());
-        }
-    }
-
-    fn bytes(&self) -> u64 {
-        (table_bytes::<LocalStateId>(self.followed.capacity()) + self.of_batch.capacity()) as u64
     }
 }

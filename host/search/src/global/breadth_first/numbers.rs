@@ -2,11 +2,15 @@
 //! met first.
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::lts::Step;
+use host_model::lts::{Step, Trigger};
 
 use crate::global::breadth_first::sink::Discovery;
 use crate::global::ordered_table::{Key, OrderedTable, Slot};
 use crate::global::visited::{SHARD_BITS, SHARDS, high_of, shard_of};
+use crate::kernel::checkpoint_codec::{Reader, Writer};
+
+/// Ways that are saved together.
+const SAVED_TOGETHER: usize = 4096;
 
 /// All states met so far. About 20 bytes per state in the table, and 16 for the way to it.
 pub struct Numbers {
@@ -109,6 +113,60 @@ impl Numbers {
             Discovery::Step(parent, step) => self.found.push(ParentStep { parent, step }),
         }
         (number, true)
+    }
+
+    /// Saves all states.
+    pub fn save(&self, out: &mut Writer<'_>) {
+        out.words(&self.starts);
+        out.number(self.found.len() as u64);
+        for chunk in self.found.chunks(SAVED_TOGETHER) {
+            let words =
+                |ParentStep { parent, step }: &ParentStep| [*parent, step.node, step.trigger.raw(), step.outcome];
+            out.words(&chunk.iter().flat_map(words).collect::<Vec<_>>());
+        }
+        let entry = |Entry { high, low, number }| u128::from(high) << 64 | u128::from(low) << 32 | u128::from(number);
+        for shard in &self.shards {
+            out.wide(shard.len() as u64, shard.iter().map(entry));
+        }
+    }
+
+    /// The states that were saved, with start states below `starts`; none if the ways do not lead to start states.
+    pub fn load(starts: usize, saved: &mut Reader<'_>) -> Option<Self> {
+        let mut numbers = Self { starts: saved.words()?, ..Self::new() };
+        let found = saved.number()?;
+        while (numbers.found.len() as u64) < found {
+            let words = saved.words().filter(|words| !words.is_empty())?;
+            numbers.found.extend(words.as_chunks().0.iter().map(|[parent, node, trigger, outcome]: &[u32; 4]| {
+                let step = Step { node: *node, trigger: Trigger::from_raw(*trigger), outcome: *outcome };
+                ParentStep { parent: *parent, step }
+            }));
+        }
+        let (first, len) = (numbers.starts.len(), numbers.starts.len().checked_add(numbers.found.len())?);
+        u32::try_from(len).ok().filter(|len| *len < u32::MAX)?;
+        let are_earlier = (first..).zip(&numbers.found).all(|(number, found)| (found.parent as usize) < number);
+        let are_starts = numbers.starts.iter().all(|start| (*start as usize) < starts);
+        let (mut entries, mut are_whole) = (0, found == numbers.found.len() as u64 && are_earlier && are_starts);
+        for table in &mut numbers.shards {
+            saved.wide(|entry| {
+                let entry = Entry { high: (entry >> 64) as u64, low: (entry >> 32) as u32, number: entry as u32 };
+                are_whole &= entry.high != 0 && (entry.number as usize) < len;
+                entries += 1;
+                if are_whole {
+                    let place = table.find(entry);
+                    are_whole = table.at(place).key() != entry.key();
+                    table.insert_at(place, entry);
+                }
+            })?;
+        }
+        (are_whole && entries == len).then_some(numbers)
+    }
+
+    /// The discovery of a state.
+    pub fn discovery(&self, state: u32) -> Discovery {
+        match (state as usize).checked_sub(self.starts.len()) {
+            Some(index) => Discovery::Step(self.found[index].parent, self.found[index].step),
+            None => Discovery::Start(self.starts[state as usize]),
+        }
     }
 
     /// The index of the start state and the steps that lead to a state.
