@@ -81,10 +81,12 @@
 //! | `current` | the node whose handler runs |
 //! | `timers` | sleeping, timeouts and the clock |
 //! | `zone` | which timers can be the next |
+//! | `net` | byte streams |
 //! | `network` | messages |
 
 mod current;
 mod executor;
+pub mod net;
 mod network;
 mod program;
 mod ready;

@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context as Polling, Poll, Waker};
 
+use super::net::streams::Streams;
 use super::current::{Current, present, required, within};
 use super::ready::Ready;
 use super::timers::{Timers, place};
@@ -30,6 +31,7 @@ pub(super) struct Executor {
     tasks: RefCell<Vec<Option<Box<Task>>>>,
     ready: Rc<Ready>,
     timers: Rc<RefCell<Timers>>,
+    streams: Rc<Streams>,
     question: RefCell<Vec<Rc<Question>>>,
     log: RefCell<Vec<String>>,
 }
@@ -49,11 +51,12 @@ struct Question {
 }
 
 impl Executor {
-    pub(super) fn new(timers: Timers) -> Rc<Self> {
+    pub(super) fn new(timers: Timers, streams: Streams) -> Rc<Self> {
         Rc::new(Self {
             tasks: RefCell::default(),
             ready: Rc::default(),
             timers: Rc::new(RefCell::new(timers)),
+            streams: Rc::new(streams),
             question: RefCell::default(),
             log: RefCell::default(),
         })
@@ -61,12 +64,18 @@ impl Executor {
 
     /// Runs something as a part of this node.
     pub(super) fn enter<R>(self: &Rc<Self>, run: impl FnOnce() -> R) -> R {
-        within(&CURRENT, self, || self.ready.within(|| Timers::within(&self.timers, run)))
+        let run = || self.streams.within(|| Timers::within(&self.timers, run));
+        within(&CURRENT, self, || self.ready.within(run))
     }
 
     /// The timers of the node.
     pub(super) fn timers(&self) -> &RefCell<Timers> {
         &self.timers
+    }
+
+    /// The byte streams of the node.
+    pub(super) fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Runs the tasks until none is ready. With `delays`, the checker chooses which of the ready tasks is next, as long as the tasks

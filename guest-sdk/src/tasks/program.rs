@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::executor::Executor;
+use super::net::streams::{Choose, Leaving, Streams};
+use super::net::{Carrier, Key};
 use super::network::Network;
 use super::timers::{Order, Timers};
 use crate::{
@@ -36,6 +38,9 @@ pub trait Program: Sized + 'static {
     /// The way to distinguish states. Only [`By::Memory`] and [`By::History`] see the variables of a waiting task.
     const IDENTITY: By = By::Memory;
 
+    /// The way in which messages carry the byte streams of [`net`](super::net); none, the default, for a program without them.
+    const STREAMS: Option<Carrier<Self::Message>> = None;
+
     /// The messages between nodes.
     type Message: Payload;
 
@@ -48,7 +53,8 @@ pub trait Program: Sized + 'static {
     /// The part of a node that its tasks share with its properties, mostly behind an [`Rc`]. `Debug` is the text for people.
     type Shared: Debug + 'static;
 
-    /// Reads the configuration and declares each parameter, as [`Protocol::configure`]. [`Tasks`] adds `timer-order` and `delays`.
+    /// Reads the configuration and declares each parameter, as [`Protocol::configure`]. [`Tasks`] adds `timer-order` and `delays`,
+    /// and with [`STREAMS`](Self::STREAMS) `splits`.
     ///
     /// # Errors
     ///
@@ -96,6 +102,7 @@ pub struct Tasks<P> {
     program: P,
     order: Order,
     delays: u32,
+    splits: u32,
 }
 
 impl<P> Deref for Tasks<P> {
@@ -123,12 +130,16 @@ impl<P: Program> Deref for Running<P> {
 
 impl<P: Program> Debug for Running<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running")
+        let mut shown = f.debug_struct("Running");
+        shown
             .field("shared", &self.shared)
             .field("tasks", &self.executor.spawned())
             .field("timers", &self.executor.timers().borrow().names())
-            .field("unread", &self.network.unread())
-            .finish()
+            .field("unread", &self.network.unread());
+        if P::STREAMS.is_some() {
+            shown.field("connections", self.executor.streams());
+        }
+        shown.finish()
     }
 }
 
@@ -143,6 +154,8 @@ pub enum Event<C> {
     Timer(u32),
     /// The application makes a call.
     Call(C),
+    /// The second part of a segment arrives.
+    Rest(Key),
 }
 
 impl<P: Program> Tasks<P> {
@@ -152,12 +165,16 @@ impl<P: Program> Tasks<P> {
         for (to, message) in network.take_sent() {
             ctx.send(to, message);
         }
+        for Leaving { to, segment } in executor.streams().take_leaving() {
+            let carrier = P::STREAMS.expect("a program without streams opens none");
+            ctx.send(to, (carrier.wrap)(segment));
+        }
     }
 
     /// An event that is no timer.
-    fn happen(&self, ctx: &mut Context<P::Message>, node: &Running<P>, put: impl FnOnce()) {
+    fn happen(&self, ctx: &mut Context<P::Message>, node: &Running<P>, put: impl FnOnce(Choose<'_>)) {
         node.executor.timers().borrow_mut().pass();
-        node.executor.enter(put);
+        node.executor.enter(|| put(&mut |alternatives| ctx.choose(alternatives)));
         self.settle(ctx, &node.network, &node.executor);
     }
 }
@@ -179,11 +196,22 @@ impl<P: Program> Protocol for Tasks<P> {
             parameters.choice("timer-order", &orders, "whether the next timer of a node is a possible earliest one")?;
         let delays =
             parameters.get("delays", 0, "how many ready tasks each handler may pass over to run a later one")?;
-        Ok(Self { program, order, delays })
+        let splits = match P::STREAMS {
+            None => 0,
+            Some(_) => parameters.get("splits", 0, "how many segments each node receives in two parts")?,
+        };
+        Ok(Self { program, order, delays, splits })
     }
 
     fn init(&self, ctx: &mut Context<P::Message>, durable: Option<P::Durable>) -> Self::State {
-        let executor = Executor::new(Timers::new(self.order));
+        const {
+            assert!(
+                P::STREAMS.is_none() || matches!(P::ABOUT.network, crate::Network::Ordered),
+                "byte streams need ordered links: `Network::Ordered` in `ABOUT`"
+            );
+        }
+        let splits = P::STREAMS.map(|_| self.splits);
+        let executor = Executor::new(Timers::new(self.order), Streams::new(ctx.me(), ctx.nodes(), splits));
         let network = Network::new(ctx.me(), ctx.nodes());
         let shared = executor.enter(|| self.program.start(network.clone(), durable));
         self.settle(ctx, &network, &executor);
@@ -191,12 +219,22 @@ impl<P: Program> Protocol for Tasks<P> {
     }
 
     fn handle_message(&self, ctx: &mut Context<P::Message>, node: &mut Self::State, from: NodeId, message: P::Message) {
-        self.happen(ctx, node, || node.network.arrive(from, message));
+        let message = match P::STREAMS {
+            Some(carrier) => (carrier.unwrap)(message),
+            None => Err(message),
+        };
+        self.happen(ctx, node, |choose| match message {
+            Ok(segment) => node.executor.streams().arrive(from, segment, choose),
+            Err(message) => node.network.arrive(from, message),
+        });
     }
 
     fn local_events(&self, node: &Self::State, events: &mut LocalEvents<Event<P::Call>>) {
         for (timer, name) in node.executor.timers().borrow().next() {
             events.timer(name, Event::Timer(timer));
+        }
+        for connection in node.executor.streams().split_ones() {
+            events.internal("rest", Event::Rest(connection));
         }
         let mut calls = LocalEvents::new(events.me(), events.nodes());
         self.program.calls(&node.shared, &mut calls);
@@ -215,18 +253,24 @@ impl<P: Program> Protocol for Tasks<P> {
                 node.executor.enter(|| node.executor.timers().borrow_mut().fire(timer));
                 self.settle(ctx, &node.network, &node.executor);
             }
-            Event::Call(call) => self.happen(ctx, node, || self.program.call(&node.shared, call)),
+            Event::Call(call) => self.happen(ctx, node, |_| self.program.call(&node.shared, call)),
+            Event::Rest(connection) => {
+                self.happen(ctx, node, |_| node.executor.streams().rest(connection));
+            }
         }
     }
 
     fn handle_transport_error(&self, ctx: &mut Context<P::Message>, node: &mut Self::State, peer: NodeId) {
-        self.happen(ctx, node, || self.program.transport_error(&node.shared, peer));
+        self.happen(ctx, node, |_| {
+            node.executor.streams().broken(peer);
+            self.program.transport_error(&node.shared, peer);
+        });
     }
 
     fn duration(&self, _: Place, node: &Self::State, event: &Event<P::Call>) -> Option<RangeInclusive<Duration>> {
         match event {
             Event::Timer(timer) => node.executor.timers().borrow().until(*timer),
-            Event::Call(_) => None,
+            Event::Call(_) | Event::Rest(_) => None,
         }
     }
 

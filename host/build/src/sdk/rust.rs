@@ -51,6 +51,12 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/tasks.rs",
     "src/tasks/current.rs",
     "src/tasks/executor.rs",
+    "src/tasks/net.rs",
+    "src/tasks/net/address.rs",
+    "src/tasks/net/connection.rs",
+    "src/tasks/net/segment.rs",
+    "src/tasks/net/streams.rs",
+    "src/tasks/net/traits.rs",
     "src/tasks/network.rs",
     "src/tasks/program.rs",
     "src/tasks/ready.rs",
@@ -207,7 +213,7 @@ mod tests {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
         for folder in
-            ["", "layers", "opaque", "linearizability", "ready_made", "storage", "tasks", "test", "wasm", "wasm/spec"]
+            ["", "layers", "opaque", "linearizability", "ready_made", "storage", "tasks", "tasks/net", "test", "wasm", "wasm/spec"]
         {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
