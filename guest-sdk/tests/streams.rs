@@ -51,6 +51,8 @@ enum Action {
     /// Reads up to a number of bytes.
     Read(usize, usize),
     Shutdown(usize),
+    /// Writes one word and shuts down, in one handler.
+    Finish(usize),
     Close(usize),
 }
 
@@ -108,6 +110,7 @@ impl Node {
                     drop(stream);
                 }
             }
+            Action::Finish(lot) => [Action::Write(lot, 1), Action::Shutdown(lot)].iter().for_each(|action| self.act(*action)),
             Action::Write(lot, _) | Action::Read(lot, _) | Action::Shutdown(lot) => {
                 let streams = self.streams.borrow();
                 if !streams.is_empty() {
@@ -340,12 +343,13 @@ impl World {
 
     fn random_action(&mut self) -> Action {
         let lot = self.lots.below(100);
-        match self.lots.below(12) {
+        match self.lots.below(13) {
             0 | 1 => Action::Connect(self.lots.below(3) as NodeId),
             2 => Action::Abandon(lot),
             3..=6 => Action::Write(lot, 1 + self.lots.below(3) as u16),
             7..=9 => Action::Read(lot, 1 + self.lots.below(9)),
             10 => Action::Shutdown(lot),
+            11 => Action::Finish(lot),
             _ => Action::Close(lot),
         }
     }
@@ -464,4 +468,104 @@ fn nothing_is_missing_on_links_that_do_not_break() {
         });
     }
     assert!(complete > 10_000, "{complete}");
+}
+
+/// Two nodes, of which the second one has connected to the first one; the streams are the first ones of both.
+fn connected(parameters: &[(&str, &str)]) -> World {
+    let mut world = World::new(0, parameters);
+    world.act(1, Action::Connect(0));
+    world.cluster.settle();
+    world
+}
+
+/// Reads at an end, and returns whether it is at its end, and whether it is broken.
+fn read(world: &mut World, node: NodeId, tag: usize) -> (bool, bool) {
+    let lot = world.cluster.state(node).streams.borrow().iter().position(|(other, _)| *other == tag);
+    world.act(node, Action::Read(lot.expect("the stream is open"), 100));
+    RECORD.with_borrow(|record| (record.ends[tag].is_at_end, record.ends[tag].is_broken))
+}
+
+/// The tags are given in the order of the ends: the one that accepts first.
+const ACCEPTED: usize = 0;
+const OPENED: usize = 1;
+
+#[test]
+fn a_node_that_starts_again_does_not_know_its_connections() {
+    let mut world = connected(&[]);
+    // Neither end gets an error.
+    world.cluster.reset(1);
+    assert_eq!(read(&mut world, 0, ACCEPTED), (false, false));
+    world.act(0, Action::Write(0, 1));
+    world.cluster.settle();
+    assert_eq!(read(&mut world, 0, ACCEPTED), (false, true));
+}
+
+#[test]
+fn a_new_connection_breaks_the_one_that_its_opener_has_forgotten() {
+    let mut world = connected(&[]);
+    world.cluster.reset(1);
+    world.act(1, Action::Connect(0));
+    world.cluster.settle();
+    assert_eq!(read(&mut world, 0, ACCEPTED), (false, true));
+    let [accepted, opened] = [2, 3];
+    world.act(1, Action::Write(0, 2));
+    world.act(1, Action::Close(0));
+    world.cluster.settle();
+    assert_eq!(read(&mut world, 0, accepted), (false, false));
+    assert_eq!(read(&mut world, 0, accepted), (true, false));
+    assert_eq!(RECORD.with_borrow_mut(|record| (compare(record, ""), record.ends[accepted].peer)), (2, Some(opened)));
+}
+
+#[test]
+fn bytes_that_were_not_read_make_a_close_an_error() {
+    for is_read in [true, false] {
+        let mut world = connected(&[]);
+        world.act(1, Action::Write(0, 1));
+        world.cluster.settle();
+        if is_read {
+            read(&mut world, 0, ACCEPTED);
+        }
+        world.act(0, Action::Close(0));
+        world.cluster.settle();
+        assert_eq!(read(&mut world, 1, OPENED), (is_read, !is_read));
+    }
+}
+
+#[test]
+fn a_break_is_an_error_at_each_end_that_learns_of_it() {
+    let mut world = connected(&[]);
+    world.act(0, Action::Write(0, 1));
+    world.cluster.settle();
+    world.act(1, Action::Connect(0));
+    world.cluster.lose_all();
+    world.cluster.transport_error(1, 0);
+    assert_eq!(RECORD.with_borrow(|record| record.broken), 1, "an attempt without an answer");
+    // What has arrived before is still there.
+    assert_eq!(read(&mut world, 1, OPENED), (false, false));
+    assert_eq!(read(&mut world, 1, OPENED), (false, true));
+    assert_eq!(RECORD.with_borrow_mut(|record| compare(record, "")), 1);
+    // The other end writes to one that is broken.
+    assert_eq!(read(&mut world, 0, ACCEPTED), (false, false));
+    world.act(0, Action::Write(0, 1));
+    world.cluster.settle();
+    assert_eq!(read(&mut world, 0, ACCEPTED), (false, true));
+}
+
+#[test]
+fn a_split_segment_brings_its_end_with_its_rest() {
+    // One word and the end of the stream: behind all bytes, and nowhere.
+    for (answer, is_split) in [(5, true), (0, false)] {
+        let mut world = connected(&[("splits", "1")]);
+        world.act(1, Action::Finish(0));
+        assert_eq!(world.cluster.in_flight().len(), 1);
+        world.cluster.answer(&[answer]);
+        world.cluster.settle();
+        assert_eq!(read(&mut world, 0, ACCEPTED), (false, false));
+        assert_eq!(read(&mut world, 0, ACCEPTED), (!is_split, false));
+        assert_eq!(world.cluster.local_events(0).iter().any(|event| event.name == "rest"), is_split);
+        world.rest(0);
+        read(&mut world, 0, ACCEPTED);
+        assert_eq!(read(&mut world, 0, ACCEPTED), (true, false));
+        assert_eq!(RECORD.with_borrow_mut(|record| compare(record, "")), 1);
+    }
 }
