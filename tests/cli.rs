@@ -388,6 +388,7 @@ fn bundled(name: &str) -> &'static str {
         };
         [
             "async-election",
+            "async-ledger",
             "chord",
             "fanout",
             "linearizable-register",

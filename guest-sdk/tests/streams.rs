@@ -1,5 +1,5 @@
 //! Byte streams, natively: random nodes that connect, write, read, close and start again, over links that break as those of a cluster do.
-//! What each end reads is compared with what the other end of the same connection has written.
+//! The bytes that an end reads are compared with those that the other end of the same connection has written.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 const PORT: u16 = 7;
 
-/// What the ends of all connections have done. Each end has a tag of its own.
+/// The actions of the ends of all connections. Each end has a tag of its own.
 #[derive(Default)]
 struct Record {
     ends: Vec<End>,
@@ -38,7 +38,7 @@ struct End {
 
 thread_local! {
     static RECORD: RefCell<Record> = RefCell::default();
-    /// What the next call does.
+    /// The action of the next call.
     static ACTION: Cell<Action> = const { Cell::new(Action::Connect(0)) };
 }
 
@@ -110,7 +110,9 @@ impl Node {
                     drop(stream);
                 }
             }
-            Action::Finish(lot) => [Action::Write(lot, 1), Action::Shutdown(lot)].iter().for_each(|action| self.act(*action)),
+            Action::Finish(lot) => {
+                [Action::Write(lot, 1), Action::Shutdown(lot)].iter().for_each(|action| self.act(*action));
+            }
             Action::Write(lot, _) | Action::Read(lot, _) | Action::Shutdown(lot) => {
                 let streams = self.streams.borrow();
                 if !streams.is_empty() {
@@ -142,7 +144,7 @@ fn use_stream(action: Action, tag: usize, stream: &TcpStream, record: &mut Recor
         Action::Read(_, most) => {
             let mut buffer = vec![0; most];
             match stream.poll_read(&mut Polling::from_waker(Waker::noop()), &mut buffer) {
-                Poll::Pending => assert!(!end.is_at_end && !end.is_broken, "an end is for ever"),
+                Poll::Pending => assert!(!end.is_at_end && !end.is_broken, "an end stays"),
                 Poll::Ready(Ok(0)) => end.is_at_end = true,
                 Poll::Ready(Ok(length)) => {
                     assert!(!end.is_at_end && !end.is_broken, "bytes behind the end");
@@ -358,9 +360,9 @@ impl World {
     fn drain(&mut self) {
         loop {
             let links: Vec<_> = (0..9).map(|link| (link / 3, link % 3)).collect();
-            let busy = links.iter().find(|(from, to)| {
-                !self.on_link(*from, *to).is_empty() || self.notices.contains_key(&(*from, *to))
-            });
+            let busy = links
+                .iter()
+                .find(|(from, to)| !self.on_link(*from, *to).is_empty() || self.notices.contains_key(&(*from, *to)));
             match busy {
                 Some((from, to)) => self.receive(*from, *to),
                 None if (0..3).any(|node| self.cluster.local_events(node).iter().any(|event| event.name == "rest")) => {
@@ -461,7 +463,7 @@ fn nothing_is_missing_on_links_that_do_not_break() {
         RECORD.with_borrow_mut(|record| {
             let words = compare(record, &format!("seed {seed}"));
             let written: u16 = record.ends.iter().map(|end| end.written).sum();
-            // What was written to an end that was abandoned is lost, and the writer learns of it.
+            // Bytes to an abandoned end are lost, and the writer has an error.
             let lost = record.ends.iter().filter(|end| end.is_broken).map(|end| end.written).sum::<u16>();
             assert_eq!(words + usize::from(lost), usize::from(written), "seed {seed}");
             complete += words;
@@ -470,7 +472,7 @@ fn nothing_is_missing_on_links_that_do_not_break() {
     assert!(complete > 10_000, "{complete}");
 }
 
-/// Two nodes, of which the second one has connected to the first one; the streams are the first ones of both.
+/// A connection that node 1 has opened to node 0; its ends are the first streams of both.
 fn connected(parameters: &[(&str, &str)]) -> World {
     let mut world = World::new(0, parameters);
     world.act(1, Action::Connect(0));
@@ -540,7 +542,7 @@ fn a_break_is_an_error_at_each_end_that_learns_of_it() {
     world.cluster.lose_all();
     world.cluster.transport_error(1, 0);
     assert_eq!(RECORD.with_borrow(|record| record.broken), 1, "an attempt without an answer");
-    // What has arrived before is still there.
+    // Bytes that arrived before are still there.
     assert_eq!(read(&mut world, 1, OPENED), (false, false));
     assert_eq!(read(&mut world, 1, OPENED), (false, true));
     assert_eq!(RECORD.with_borrow_mut(|record| compare(record, "")), 1);

@@ -71,3 +71,16 @@ fn a_race_between_ready_tasks_needs_a_choice_of_their_order() {
     // Without the mistake the order of ready tasks does not matter.
     assert_eq!(run(election, &["--set", "delays=3"])["result"], "ok");
 }
+
+/// One read returns a part of a request only where a segment arrives in two parts.
+#[test]
+fn a_short_read_needs_a_segment_in_two_parts() {
+    let ledger = bundled("async-ledger");
+    let with = |bug: &str, splits: &str| run(ledger, &["--set", bug, "--set", splits, "--set", "bookings=2"]);
+    for bug in ["bug=one-read", "bug=cancelled-read"] {
+        assert_eq!(with(bug, "splits=0")["result"], "ok", "{bug}");
+        let found = with(bug, "splits=1");
+        assert_eq!(found["violations"][0]["property"], "booked-as-requested", "{found:#}");
+    }
+    assert_eq!(with("bug=none", "splits=1")["result"], "ok");
+}

@@ -6,8 +6,10 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `stored` | mistakes in the durable map of a node |
+//! | `tasks` | mistakes in asynchronous nodes |
 
 mod stored;
+mod tasks;
 
 /// A mistake.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +112,7 @@ const PASSAGE: &str = "host/live/src/world/passage.rs";
 
 /// All of them.
 pub fn mutants() -> impl Iterator<Item = &'static Mutant> {
-    MUTANTS.iter().chain(stored::MUTANTS)
+    MUTANTS.iter().chain(stored::MUTANTS).chain(tasks::MUTANTS)
 }
 
 const MUTANTS: &[Mutant] = &[

@@ -10,8 +10,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context as Polling, Poll, Waker};
 
-use super::net::streams::Streams;
 use super::current::{Current, present, required, within};
+use super::net::streams::Streams;
 use super::ready::Ready;
 use super::timers::{Timers, place};
 use super::waker::waker;

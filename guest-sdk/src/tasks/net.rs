@@ -1,7 +1,7 @@
 //! Byte streams between nodes, in the shape of `tokio::net`.
 //!
 //! A connection is carried by the cluster's link between its two nodes. It ends like one of TCP: by its ends, or by an error where the link
-//! breaks, where a node was reset, and where nobody listens. Bytes arrive in order, and none is missing between two that do.
+//! breaks, where a node was reset, and at a port without a listener. Bytes arrive in order, and none is missing between two that do.
 //!
 //! The program names [`Segment`] as its message, or a type that contains one, and has a [`Carrier`] for it as [`STREAMS`](super::Program::STREAMS). The network in its
 //! [`ABOUT`](super::Program::ABOUT) is [`Ordered`](crate::Network::Ordered). All bytes that a handler writes to a connection leave as one
@@ -135,8 +135,8 @@ impl TcpStream {
         Self { read: OwnedReadHalf { connection: Rc::clone(&connection) }, write: OwnedWriteHalf { connection } }
     }
 
-    /// The two directions, each of which another task can have. Dropping the second one of them closes the connection; dropping that of
-    /// writing alone ends what the peer reads.
+    /// The two directions, for two tasks. Dropping both of them closes the connection; dropping the one that writes ends the stream that
+    /// the peer reads.
     #[must_use]
     pub fn into_split(self) -> (OwnedReadHalf, OwnedWriteHalf) {
         (self.read, self.write)

@@ -20,7 +20,7 @@ pub fn address_of(node: NodeId, port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::new(10, a, b, c), port))
 }
 
-/// The node of an address; none if it is none of a node.
+/// The node of an address; none if no node has it.
 #[must_use]
 pub fn node_of(address: SocketAddr) -> Option<NodeId> {
     match address.ip() {

@@ -55,7 +55,7 @@ pub(super) struct State {
     pub is_at_end: bool,
     /// Whether this end has sent its last byte.
     pub has_ended: bool,
-    /// Whether bytes arrived that nobody can read.
+    /// Whether bytes arrived behind the drop of the reader.
     pub has_discarded: bool,
     /// Whether there is a half that reads, and one that writes.
     pub has_reader: bool,
@@ -64,7 +64,7 @@ pub(super) struct State {
     pub waiting: Option<Waker>,
 }
 
-/// What a split segment still brings.
+/// The second part of a split segment.
 #[derive(Debug)]
 pub(super) struct Rest {
     pub bytes: Vec<u8>,

@@ -23,7 +23,7 @@ pub enum Content {
     Open(u16),
     /// The connection is open.
     Accept,
-    /// Nobody listens at the port.
+    /// The port has no listener.
     Refuse,
     /// Bytes of the stream.
     Data {

@@ -309,7 +309,7 @@ impl Streams {
                     self.fail(&connection, Failure::Broken);
                 }
             }
-            // What belongs to a former use of the number.
+            // Bytes of a former use of the number.
             (Content::Data { .. }, _, Some(Phase::Opening)) => {}
             (Content::Data { bytes, .. }, _, _) if !bytes.0.is_empty() => self.send(key, Content::Reset),
             (Content::Reset, Some(connection), Some(Phase::Open)) => self.fail(&connection, Failure::Broken),
@@ -374,7 +374,7 @@ impl Streams {
         state.rest = Some(Rest { bytes: behind, is_last: new.is_last });
     }
 
-    /// The connections with a segment of which a part has not arrived.
+    /// The connections with a split segment whose rest has not arrived.
     pub(in crate::tasks) fn split_ones(&self) -> Vec<Key> {
         let connections = self.connections.borrow();
         let split = connections.iter().filter(|connection| connection.state.borrow().rest.is_some());
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_segment_is_split_everywhere_or_near_its_ends() {
-        assert_eq!(split_places(0, true), []);
+        assert!(split_places(0, true).is_empty());
         assert_eq!(split_places(3, false), [0, 1, 2]);
         // The end can be late.
         assert_eq!(split_places(3, true), [0, 1, 2, 3]);

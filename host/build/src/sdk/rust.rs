@@ -212,9 +212,19 @@ mod tests {
     fn the_sdk_is_complete() {
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-sdk/src");
         let mut found: Vec<String> = Vec::new();
-        for folder in
-            ["", "layers", "opaque", "linearizability", "ready_made", "storage", "tasks", "tasks/net", "test", "wasm", "wasm/spec"]
-        {
+        for folder in [
+            "",
+            "layers",
+            "opaque",
+            "linearizability",
+            "ready_made",
+            "storage",
+            "tasks",
+            "tasks/net",
+            "test",
+            "wasm",
+            "wasm/spec",
+        ] {
             for entry in std::fs::read_dir(source.join(folder)).expect("the SDK is there") {
                 let path = entry.expect("readable").path();
                 if path.is_file() {
