@@ -1,8 +1,8 @@
 """The durable map of a node as tables: entries in the order of their keys.
 
 A write costs as much as the change, and `Node.init` finds the entries after a reset; they need not be in what `serialize` returns. Tables
-with other names share nothing. Handlers write; other methods of a node can read. `ENTRIES = Table(storage, "entries", int)` is a table,
-where `storage` is that of `wit_world.imports`, or a `Stored` in a test.
+with other names share nothing. Handlers write; other methods of a node can read. `ENTRIES = Table(storage, "entries", int)` is a table of
+the host's module `storage`, or of a `Stored` in a test.
 
 `sync` of the host's `durability` makes all writes so far durable before the messages of a handler leave. A plugin that calls it anywhere
 decides itself what is durable: a power outage can lose the writes after the last call, those of whole handlers, the latest first. Where a
