@@ -350,12 +350,13 @@ fn on_a_full_disk() {
 
     let (guest, traps, trace) = (plugin("guest.wasm"), plugin("traps.wasm"), plugin("found/trace.json"));
     let of = ["--plugin", traps.as_str(), "--out"];
-    let writers: [(&[&str], u8); 8] = [
+    let writers: [(&[&str], u8); 9] = [
         (&[&["minimize", &trace], &of[..], &["short.json"]].concat(), 153),
         (&[&["draw", &trace], &of[..], &["d.svg"]].concat(), 153),
         (&[&["export", &trace, "--format", "itf"], &of[..], &["t.itf.json"]].concat(), 153),
         (&["graph", &guest, "--out", "g.dot", "--", "--nodes", "2"], 153),
         (&["test", &plugin("s.toml"), "--junit", "junit.xml"], 153),
+        (&["test", &plugin("s.toml"), "--sarif", "test.sarif"], 153),
         (&["man", "--out", "pages"], 153),
         (&["new", "rust", "my-protocol"], 151),
         (&["build", &plugin("text")], 150),

@@ -134,7 +134,8 @@ fn what_a_plugin_says_is_shown_and_not_obeyed() {
         harmless_output(&place.host_reading(&["debug", trace, "--plugin", "guest.wasm"], script), "debug");
         harmless_output(&place.host_reading(&["debug", "guest.wasm", "--", "--nodes", "2"], script), "debug");
         place.put("bad.scenario.toml", "plugin = \"guest.wasm\"\nnodes = 2\n[strategy]\nalgo = \"bdfs\"\n");
-        let tested = place.host(&["test", "bad.scenario.toml", "--junit", "out/junit.xml", "--annotations", "github"]);
+        let forms = ["--junit", "out/junit.xml", "--sarif", "out/test.sarif", "--annotations", "github"];
+        let tested = place.host(&[&["test", "bad.scenario.toml"], &forms[..]].concat());
         harmless_output(&tested.exits(1), "test");
         for (name, text) in files(place.folder.path()) {
             harmless(&text, &name);

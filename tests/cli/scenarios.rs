@@ -1,7 +1,7 @@
 //! Scenarios in files, and `host test`.
 
 use host_sandbox::fixtures;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Place, bundled};
 
@@ -140,7 +140,7 @@ fn tests_that_fail_say_why_and_the_others_run() {
     place.put("traps.wasm", fixtures::traps());
     place.put("deep/trap.scenario.toml", "plugin = \"../traps.wasm\"\nnodes = 1\n");
     place.host(&["run", "traps.wasm", "--nodes", "1", "--out", "out"]).exits(14);
-    let ran = place.host(&["test", "s.toml", "deep", "--junit", "r.xml"]).exits(1);
+    let ran = place.host(&["test", "s.toml", "deep", "--junit", "r.xml", "--sarif", "r.sarif"]).exits(1);
     assert!(ran.out.starts_with("running 5 tests\n"), "{ran:?}");
     for words in [
         "ok      s.toml ",
@@ -155,6 +155,18 @@ fn tests_that_fail_say_why_and_the_others_run() {
     }
     let xml = std::fs::read_to_string(place.path("r.xml")).expect("the results are there");
     assert!(xml.contains("tests=\"5\" failures=\"2\" errors=\"1\""), "{xml}");
+    let sarif = std::fs::read_to_string(place.path("r.sarif")).expect("the failures are there");
+    let sarif: Value = serde_json::from_str(&sarif).expect("it is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("a list of results");
+    let rules: Vec<&Value> = results.iter().map(|result| &result["ruleId"]).collect();
+    assert_eq!(rules, ["unexpected-result", "not-run", "unexpected-result"], "{sarif}");
+    // The trap comes with its events, and the count without.
+    let flow = &results[2]["codeFlows"][0]["threadFlows"][0]["locations"];
+    assert!(
+        flow[0]["location"]["message"]["text"].as_str().is_some_and(|text| text.starts_with("1. node 0")),
+        "{sarif}"
+    );
+    assert!(results[0].get("codeFlows").is_none(), "{sarif}");
 }
 
 /// A test keeps the same files as `host run --out`, and none unless requested.
@@ -173,7 +185,7 @@ fn what_tests_leave_behind_is_kept_on_demand() {
     for file in ["trace.json", "trace.txt"] {
         assert_eq!(read(&format!("kept/deep/scenarios/trap/{file}")), read(&format!("run/{file}")));
     }
-    let stats = |path: &str| serde_json::from_str::<serde_json::Value>(&read(path)).expect("JSON");
+    let stats = |path: &str| serde_json::from_str::<Value>(&read(path)).expect("JSON");
     let (kept, run) = (stats("kept/deep/scenarios/trap/stats.json"), stats("run/stats.json"));
     assert_eq!((&kept["result"], &kept["command"]), (&run["result"], &json!("host run deep/scenarios/trap.toml")));
     assert_eq!(stats("kept/s/stats.json")["result"], "ok");

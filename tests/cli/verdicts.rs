@@ -106,11 +106,23 @@ fn told(place: &Place, case: &Case) -> Value {
 /// Whether `host test` passes with these lines of `[expect]`, as every output of it says.
 fn passes(place: &Place, scenario: &str, expect: &str) -> bool {
     place.put("t.scenario.toml", format!("{scenario}{expect}"));
-    let ran = place.host(&["test", "t.scenario.toml", "--annotations", "github", "--junit", "junit.xml"]);
+    let ran = place.host(&[
+        "test",
+        "t.scenario.toml",
+        "--annotations",
+        "github",
+        "--junit",
+        "junit.xml",
+        "--sarif",
+        "out.sarif",
+    ]);
     let has_passed = ran.out.contains("\n1 passed, 0 failed");
     let xml = std::fs::read_to_string(place.path("junit.xml")).expect("it is written");
     assert_eq!(has_passed, xml.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{xml}");
     assert_eq!(has_passed, !xml.contains("<failure "), "{xml}");
+    let sarif = std::fs::read_to_string(place.path("out.sarif")).expect("it is written");
+    let sarif: serde_json::Value = serde_json::from_str(&sarif).expect("it is JSON");
+    assert_eq!(has_passed, sarif["runs"][0]["results"] == serde_json::json!([]), "{sarif}");
     assert_eq!(has_passed, !ran.out.contains("::error file=t.scenario.toml"), "{ran:?}");
     assert_eq!(has_passed, ran.out.contains("ok      t.scenario.toml"), "{ran:?}");
     ran.exits(u8::from(!has_passed));

@@ -8,6 +8,7 @@ use crate::base::{Context, Failure};
 use crate::cluster::{Cluster, judged};
 use crate::report::{FinishedRun, RunReport, Saved};
 use crate::scenario_file::{self, Scenario};
+use crate::search::finding::Violation;
 use crate::search::{self, checkpoint};
 use crate::spec::RunSpec;
 
@@ -56,12 +57,12 @@ impl Request {
         Ok(cluster)
     }
 
-    /// Runs it, without progress and without files.
+    /// Runs it, without progress and without files; returns the report, and the violations with their events.
     ///
     /// # Errors
     ///
     /// The request does not fit the plugin, or the machine got in the way.
-    pub fn report(&self, context: &mut Context<'_>) -> Result<RunReport, Failure> {
+    pub fn run(&self, context: &mut Context<'_>) -> Result<(RunReport, Vec<Violation>), Failure> {
         self.located(|| {
             let spec = &self.spec;
             // Errors that need no plugin are reported before it is built.
@@ -71,13 +72,29 @@ impl Request {
             let lts = cluster.lts(&machines)?;
             let outcome = search::run(spec, &cluster, &lts, None, context)?;
             let saved = outcome.violations.iter().map(|_| None).collect();
-            let (cluster, machines, lts, outcome) = (&cluster, &machines, &lts, &outcome);
-            let witnesses = BTreeMap::new();
-            self.finish(
-                &FinishedRun { spec, command: String::new(), cluster, machines, lts, outcome, witnesses },
+            let report = self.finish(
+                &FinishedRun {
+                    spec,
+                    command: String::new(),
+                    cluster: &cluster,
+                    machines: &machines,
+                    lts: &lts,
+                    outcome: &outcome,
+                    witnesses: BTreeMap::new(),
+                },
                 saved,
-            )
+            )?;
+            Ok((report, outcome.violations))
         })
+    }
+
+    /// The report of [`run`](Self::run).
+    ///
+    /// # Errors
+    ///
+    /// Those of the run.
+    pub fn report(&self, context: &mut Context<'_>) -> Result<RunReport, Failure> {
+        Ok(self.run(context)?.0)
     }
 
     /// The report of a run that is over, with the audit, and compared with the expectation of the scenario.

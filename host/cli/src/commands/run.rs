@@ -36,7 +36,7 @@ pub(super) struct Telling<'t> {
 /// A run that is over, with its files written.
 pub(super) struct Explored {
     pub(super) report: RunReport,
-    violations: Vec<Violation>,
+    pub(super) violations: Vec<Violation>,
     prefix_steps: usize,
 }
 

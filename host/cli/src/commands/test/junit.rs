@@ -10,19 +10,8 @@ use host_inspect::escape;
 use host_session::base::text::shortened;
 use host_session::base::{Failure, files};
 
+use crate::commands::test::outcome::Outcome;
 use crate::environment::Environment;
-
-/// The result of a test.
-pub struct Outcome {
-    /// The file.
-    pub name: String,
-    /// Reasons for failure, a phrase each; none if the test passed.
-    pub wrong: Vec<String>,
-    /// Whether it could not run at all.
-    pub is_error: bool,
-    /// Its duration.
-    pub time: Duration,
-}
 
 /// Writes all results to a file: one suite, with a case per test.
 ///
@@ -70,10 +59,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_in_the_file_and_escaped() {
         let time = Duration::from_millis(1500);
-        let good = Outcome { name: "a.toml".into(), wrong: Vec::new(), is_error: false, time };
+        let good = Outcome { name: "a.toml".into(), wrong: Vec::new(), is_error: false, events: Vec::new(), time };
         let wrong = vec!["x < 3 & \"y\"\u{1b}".to_owned(), "more".to_owned()];
-        let bad = Outcome { name: "b.toml".into(), wrong, is_error: false, time };
-        let error = Outcome { name: "c.toml".into(), wrong: vec!["no plugin".into()], is_error: true, time };
+        let bad = Outcome { name: "b.toml".into(), wrong, is_error: false, events: Vec::new(), time };
+        let wrong = vec!["no plugin".into()];
+        let error = Outcome { name: "c.toml".into(), wrong, is_error: true, events: Vec::new(), time };
         let xml = xml(&[good, bad, error], time);
         let expected = r#"<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="host test" tests="3" failures="1" errors="1" time="1.500">

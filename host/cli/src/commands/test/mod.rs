@@ -4,10 +4,14 @@
 //! |---|---|
 //! | `junit` | results for other programs |
 //! | `once` | lines for people, each once |
+//! | `outcome` | the result of a test |
+//! | `sarif` | failures for code scanning |
 //! | `saved` | a saved trace, with what is expected of it |
 
 mod junit;
 mod once;
+mod outcome;
+mod sarif;
 mod saved;
 
 use std::ffi::OsStr;
@@ -18,8 +22,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::commands::run::{Telling, explore};
-use crate::commands::test::junit::Outcome;
 use crate::commands::test::once::Once;
+use crate::commands::test::outcome::Outcome;
 use crate::commands::test::saved::Saved;
 use crate::environment::Environment;
 use crate::options::plugins::TestArguments;
@@ -120,6 +124,9 @@ fn run_all(arguments: &TestArguments, program: &str, environment: &mut Environme
     if let Some(path) = &arguments.junit {
         junit::write(path, &outcomes, began.elapsed(), environment)?;
     }
+    if let Some(path) = &arguments.sarif {
+        sarif::write(path, &outcomes, environment)?;
+    }
     let passed = left == 0 && outcomes.iter().all(|outcome| outcome.wrong.is_empty());
     Ok(if passed { Exit::Ok } else { Exit::Unexpected })
 }
@@ -212,40 +219,48 @@ fn run_one(
 ) -> Outcome {
     let began = Instant::now();
     let source = arguments.source.into();
+    let mut events = Vec::new();
     let (wrong, is_error) = match saved {
-        None => run_scenario(path, source, arguments.out.as_deref(), program, environment),
+        None => run_scenario(path, source, arguments.out.as_deref(), program, environment, &mut events),
         Some(Ok(saved)) => saved.run(source, arguments.plugin.as_deref(), environment),
         Some(Err(error)) => (vec![format!("no test of a trace: {error}")], true),
     };
     let name = path.display().to_string();
-    Outcome { name, wrong, is_error, time: began.elapsed() }
+    if wrong.is_empty() {
+        events.clear();
+    }
+    Outcome { name, wrong, is_error, events, time: began.elapsed() }
 }
 
-/// The mismatches of a scenario's result, and whether it could not run at all.
+/// The mismatches of a scenario's result, and whether it could not run at all. Adds the events of the first violation to `events`.
 fn run_scenario(
     path: &Path,
     source: Source,
     out: Option<&Path>,
     program: &str,
     environment: &mut Environment<'_>,
+    events: &mut Vec<String>,
 ) -> (Vec<String>, bool) {
     let mut spec = RunSpec::default();
     spec.cluster.plugin = path.to_owned();
     spec.process.source = source;
     let command = format!("{} run {}", shell_quoted(program), shell_quoted(&path.to_string_lossy()));
     let request = Request::new(spec, &mut environment.context());
-    let report = request.and_then(|request| match out {
-        None => request.report(&mut environment.context()),
-        Some(out) => {
-            let telling = Telling {
-                program,
-                command: command.clone(),
-                out: Some(out.join(folder_of(path))),
-                progress: None,
-                sketch: false,
-            };
-            explore(&request, telling, environment).map(|explored| explored.report)
+    let report = request.and_then(|request| {
+        let (report, violations) = match out {
+            None => request.run(&mut environment.context())?,
+            Some(out) => {
+                let out = Some(out.join(folder_of(path)));
+                let telling = Telling { program, command: command.clone(), out, progress: None, sketch: false };
+                let explored = explore(&request, telling, environment)?;
+                (explored.report, explored.violations)
+            }
+        };
+        if let Some(first) = violations.first() {
+            let recording = &first.recording;
+            events.extend((1..=recording.steps.len()).map(|step| recording.event(step)));
         }
+        Ok(report)
     });
     let report = match report {
         Ok(report) => report,
@@ -326,7 +341,8 @@ mod tests {
     #[test]
     fn annotations_are_escaped() {
         let wrong = vec!["50% of a\nb".to_owned(), "more".to_owned()];
-        let outcome = Outcome { name: "a,b.toml".to_owned(), wrong, is_error: false, time: Duration::ZERO };
+        let name = "a,b.toml".to_owned();
+        let outcome = Outcome { name, wrong, is_error: false, events: Vec::new(), time: Duration::ZERO };
         let expected = "::error file=a%2Cb.toml,title=host test::50%25 of a%0Ab\n\
                         ::error file=a%2Cb.toml,title=host test::more\n";
         assert_eq!(annotations(&outcome), expected);
