@@ -84,16 +84,31 @@ impl<K: Key, V: Payload> Table<K, V> {
 
     /// Sets the value of a key.
     pub fn put<M>(&self, _: &mut Context<'_, M>, key: &K, value: &V) {
+        self.write(key, value);
+    }
+
+    /// As [`put`](Self::put), within a task.
+    pub(crate) fn write(&self, key: &K, value: &V) {
         map::put(&self.bytes(key), &value.to_bytes_as::<Postcard>());
     }
 
     /// Removes a key, if it is there.
     pub fn delete<M>(&self, _: &mut Context<'_, M>, key: &K) {
+        self.remove(key);
+    }
+
+    /// As [`delete`](Self::delete), within a task.
+    pub(crate) fn remove(&self, key: &K) {
         map::delete(&self.bytes(key));
     }
 
     /// Removes the keys in a range.
     pub fn delete_range<M>(&self, _: &mut Context<'_, M>, keys: impl RangeBounds<K>) {
+        self.remove_range(keys);
+    }
+
+    /// As [`delete_range`](Self::delete_range), within a task.
+    pub(crate) fn remove_range(&self, keys: impl RangeBounds<K>) {
         let (start, end) = self.bounds(&keys);
         map::delete_range(&start, Some(&end));
     }
@@ -186,6 +201,11 @@ impl<K: Key, V: Payload> Table<K, V> {
 /// A component that calls it anywhere decides itself what is durable: a power outage (`host run --outages`) can lose the writes after the
 /// last call, those of whole handlers, the latest first. In a component without a call each handler is durable as a whole.
 pub fn sync<M>(_: &mut Context<'_, M>) {
+    sync_in_task();
+}
+
+/// As [`sync`], within a task.
+pub(crate) fn sync_in_task() {
     durability::sync();
 }
 

@@ -81,11 +81,13 @@
 //! | `current` | the node whose handler runs |
 //! | `timers` | sleeping, timeouts and the clock |
 //! | `zone` | which timers can be the next |
+//! | `fs` | files |
 //! | `net` | byte streams |
 //! | `network` | messages |
 
 mod current;
 mod executor;
+pub mod fs;
 pub mod net;
 mod network;
 mod program;

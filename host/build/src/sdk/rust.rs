@@ -51,6 +51,7 @@ const SDK_FILES: &[(&str, &str)] = sdk![
     "src/tasks.rs",
     "src/tasks/current.rs",
     "src/tasks/executor.rs",
+    "src/tasks/fs.rs",
     "src/tasks/net.rs",
     "src/tasks/net/address.rs",
     "src/tasks/net/connection.rs",
