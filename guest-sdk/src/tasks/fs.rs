@@ -336,7 +336,7 @@ impl File {
             left = behind;
             self.position += part.len() as u64;
         }
-        if self.position > length {
+        if self.position > length && !bytes.is_empty() {
             LENGTHS.write(&self.number, &self.position);
         }
         Ok(bytes.len())
