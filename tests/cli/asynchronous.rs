@@ -84,3 +84,15 @@ fn a_short_read_needs_a_segment_in_two_parts() {
     }
     assert_eq!(with("bug=none", "splits=1")["result"], "ok");
 }
+
+/// A reset leaves what a program has written, and an outage what it has synced.
+#[test]
+fn a_forgotten_sync_of_a_file_needs_an_outage() {
+    let ledger = bundled("async-ledger");
+    let with = |bug: &str, faults: &str| run(ledger, &["--set", bug, faults, "1"]);
+    assert_eq!(with("bug=forget-sync", "--resets")["result"], "ok");
+    assert_eq!(with("bug=none", "--outages")["result"], "ok");
+    let found = with("bug=forget-sync", "--outages");
+    assert_eq!(found["violations"][0]["property"], "acknowledged-is-booked", "{found:#}");
+    assert_eq!(found["violations"][0]["length"], 5, "{found:#}");
+}

@@ -7,6 +7,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use guest_sdk::tasks::fs::{self, File};
 use guest_sdk::tasks::net::{Carrier, Segment, TcpListener, TcpStream, node_of};
 use guest_sdk::tasks::{self, Network, Program, Tasks};
 use guest_sdk::{About, Never, NodeId, ParameterError, Parameters, Properties};
@@ -34,6 +35,8 @@ pub enum Mistake {
     CancelledRead,
     /// The server books a request that is repeated once more.
     BookedAgain,
+    /// The server answers before the booking is certainly on disk.
+    ForgetSync,
 }
 
 /// A request: the number of the booking at its client, and the amount.
@@ -50,7 +53,7 @@ pub struct Booking {
     pub amount: u16,
 }
 
-/// The part of a node that its tasks share. All of it is on disk.
+/// The part of a node that its tasks share. Files have all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Shared {
     /// The bookings of the server, in their order.
@@ -60,6 +63,11 @@ pub struct Shared {
 }
 
 type Node = Rc<RefCell<Shared>>;
+
+/// The file of the server, with four bytes per booking.
+const BOOKED: &str = "booked";
+/// The file of a client, with one byte.
+const ACKNOWLEDGED: &str = "acknowledged";
 
 /// The amount of a booking.
 #[must_use]
@@ -72,7 +80,7 @@ impl Program for Ledger {
     const STREAMS: Option<Carrier<Segment>> = Some(Carrier::SEGMENTS);
     type Message = Segment;
     type Call = Never;
-    type Durable = Shared;
+    type Durable = Never;
     type Shared = Node;
 
     fn configure(parameters: &mut Parameters) -> Result<Self, ParameterError> {
@@ -84,22 +92,19 @@ impl Program for Ledger {
             ("one-read", Mistake::OneRead),
             ("cancelled-read", Mistake::CancelledRead),
             ("booked-again", Mistake::BookedAgain),
+            ("forget-sync", Mistake::ForgetSync),
         ];
         let mistake = parameters.choice("bug", &mistakes, "what is wrong on purpose")?;
         Ok(Ledger { bookings, attempts, mistake })
     }
 
-    fn start(&self, network: Network<Segment>, disk: Option<Shared>) -> Node {
-        let node = Rc::new(RefCell::new(disk.unwrap_or_default()));
+    fn start(&self, network: Network<Segment>, _: Option<Never>) -> Node {
+        let node = Node::default();
         match network.me() {
             0 => drop(tasks::spawn(listen(self.mistake, Rc::clone(&node)))),
             me => drop(tasks::spawn(book(*self, Rc::clone(&node), me))),
         }
         node
-    }
-
-    fn persist(&self, node: &Node) -> Option<Shared> {
-        Some(node.borrow().clone())
     }
 
     fn properties(claims: &mut Properties<Tasks<Self>>) {
@@ -149,6 +154,8 @@ impl Program for Ledger {
 
 /// The server: a task per connection.
 async fn listen(mistake: Mistake, node: Node) -> io::Result<()> {
+    let content = if fs::try_exists(BOOKED).await? { fs::read(BOOKED).await? } else { Vec::new() };
+    node.borrow_mut().booked = content.as_chunks().0.iter().map(Booking::from_bytes).collect();
     let listener = TcpListener::bind("0.0.0.0:80").await?;
     loop {
         let (stream, peer) = listener.accept().await?;
@@ -178,26 +185,49 @@ async fn serve(mistake: Mistake, node: Node, mut stream: TcpStream, client: Node
                     }
                 }
             }
-            Mistake::None | Mistake::BookedAgain => drop(stream.read_exact(&mut request).await?),
+            Mistake::None | Mistake::BookedAgain | Mistake::ForgetSync => drop(stream.read_exact(&mut request).await?),
         }
         let [number, high, low] = request;
         let booking = Booking { client, number, amount: u16::from_be_bytes([high, low]) };
-        node.borrow_mut().book(mistake, booking);
+        if node.borrow_mut().book(mistake, &booking) {
+            let mut file = File::options().append(true).create(true).open(BOOKED).await?;
+            file.write_all(&booking.to_bytes()).await?;
+            if mistake != Mistake::ForgetSync {
+                file.sync_data().await?;
+            }
+        }
         stream.write_all(&[number]).await?;
     }
 }
 
 impl Shared {
-    fn book(&mut self, mistake: Mistake, booking: Booking) {
+    /// Whether a request is booked, and not known.
+    fn book(&mut self, mistake: Mistake, booking: &Booking) -> bool {
         let is_known = self.booked.iter().any(|other| (other.client, other.number) == (booking.client, booking.number));
-        if !is_known || mistake == Mistake::BookedAgain {
-            self.booked.push(booking);
+        let is_booked = !is_known || mistake == Mistake::BookedAgain;
+        if is_booked {
+            self.booked.push(booking.clone());
         }
+        is_booked
+    }
+}
+
+impl Booking {
+    fn to_bytes(&self) -> [u8; 4] {
+        let [high, low] = self.amount.to_be_bytes();
+        [self.client as u8, self.number, high, low]
+    }
+
+    fn from_bytes([client, number, high, low]: &[u8; 4]) -> Self {
+        Self { client: (*client).into(), number: *number, amount: u16::from_be_bytes([*high, *low]) }
     }
 }
 
 /// A client: books its amounts, over another connection where one breaks or takes too long.
 async fn book(Ledger { bookings, attempts, .. }: Ledger, node: Node, me: NodeId) {
+    if let Ok(content) = fs::read(ACKNOWLEDGED).await {
+        node.borrow_mut().acknowledged = content.first().copied().unwrap_or(0);
+    }
     for _ in 0..attempts {
         let session = tasks::timeout(Duration::from_secs(5), session(bookings, &node, me)).await;
         if matches!(session, Ok(Ok(()))) {
@@ -217,6 +247,11 @@ async fn session(bookings: u8, node: &Node, me: NodeId) -> io::Result<()> {
         if stream.read_u8().await? != number {
             return Err(io::ErrorKind::InvalidData.into());
         }
+        // A file of its own replaces the former one: an outage leaves the one or the other.
+        let mut file = File::create("acknowledged.new").await?;
+        file.write_all(&[number + 1]).await?;
+        fs::rename("acknowledged.new", ACKNOWLEDGED).await?;
+        file.sync_data().await?;
         node.borrow_mut().acknowledged = number + 1;
     }
     Ok(())

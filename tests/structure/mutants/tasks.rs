@@ -1,8 +1,9 @@
-//! Mistakes in asynchronous nodes: their byte streams.
+//! Mistakes in asynchronous nodes: their byte streams and files.
 
 use super::Mutant;
 
 const STREAMS: &str = "guest-sdk/src/tasks/net/streams.rs";
+const FILES: &str = "guest-sdk/src/tasks/fs.rs";
 const CONNECTION: &str = "guest-sdk/src/tasks/net/connection.rs";
 
 /// Random nodes over links that break.
@@ -93,5 +94,17 @@ pub(super) const MUTANTS: &[Mutant] = &[
         STREAMS,
         ["connection.key.peer == peer;", "connection.key.peer == peer && connection.key.number > 99;"],
         &["a_break_is_an_error_at_each_end_that_learns_of_it"],
+    ),
+    of(
+        "a read skips a byte of each block",
+        FILES,
+        ["content.get(from as usize..)", "content.get(from as usize + 1..)"],
+        &["a_file_is_a_list_of_bytes"],
+    ),
+    of(
+        "a write of nothing makes a file longer",
+        FILES,
+        ["if self.position > length && !bytes.is_empty() {", "if self.position > length {"],
+        &["a_file_is_a_list_of_bytes"],
     ),
 ];
