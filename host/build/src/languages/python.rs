@@ -6,6 +6,8 @@
 
 mod prepared;
 
+use std::path::Path;
+
 use prepared::Prepared;
 
 use super::{Tier, Toolchain};
@@ -111,17 +113,34 @@ fn class(interface: &str) -> String {
     interface[..1].to_uppercase() + &interface[1..]
 }
 
-/// Whether some file imports an interface of the host. A line with `import` and the name suffices: an unused import does no
-/// harm.
+/// Whether some file imports an interface of the host.
 fn imports(source: &Source, interface: &str) -> bool {
-    source.sources(&["py"]).iter().any(|file| {
-        let text = read_text(&source.folder.join(file)).unwrap_or_default();
-        let words = |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == interface);
-        text.lines().any(|line| line.contains("import") && words(line))
-    })
+    let text = |file: &Path| read_text(&source.folder.join(file)).unwrap_or_default();
+    source.sources(&["py"]).into_iter().any(|file| names(&text(file), interface))
+}
+
+/// Whether a line begins with `import` or `from` and has the name of an interface. An import that is not needed can do harm: a plugin with
+/// the durable map has it in its states, also if it writes nothing.
+fn names(text: &str, interface: &str) -> bool {
+    let is_import = |line: &str| ["import ", "from "].iter().any(|word| line.trim_start().starts_with(word));
+    let words = |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|word| word == interface);
+    text.lines().any(|line| is_import(line) && words(line))
 }
 
 /// The message of Python without the stack of the compiler.
 fn without_trace(output: &str) -> String {
     output.split("\nStack backtrace:").next().unwrap_or(output).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn a_name_in_a_sentence_is_no_import() {
+        assert!(names("\nfrom wit_world.imports import odds, storage\n", "storage"));
+        assert!(names("try:\n    import wit_world.imports.storage\n", "storage"));
+        assert!(!names("from wit_world.imports import odds\nstorages = 1\n", "storage"));
+        assert!(!names("# `storage` is that of `wit_world.imports`\nfrom host.storages import Table\n", "storage"));
+    }
 }
