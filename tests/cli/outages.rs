@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Place, bundled};
+use super::{Place, bundled, schema};
 
 /// Kills while messages take about as long as elections.
 const CONDITIONS: [&str; 8] = ["--time", "5s", "--latency", "1ms..400ms", "--churn", "300/m", "--seed", "0"];
@@ -34,6 +34,7 @@ fn simulated_kills_show_what_is_not_synced() {
             place.host(&["replay", "found/trace.json", "--plugin", bundled("raft-kv")]).exits(12);
             let trace = std::fs::read(place.path("found/trace.json")).expect("it was written");
             let trace: Value = serde_json::from_slice(&trace).expect("JSON");
+            assert_eq!(schema::misfits(&trace), [""; 0], "{bug}");
             let steps = trace["steps"].as_array().expect("a list").iter();
             let lost: Vec<&Value> = steps.filter(|step| step["event"]["kind"] == "outage").collect();
             assert!(lost.iter().any(|step| step["event"]["unsynced"].as_u64() > Some(0)), "{bug}: {trace}");

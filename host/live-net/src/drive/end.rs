@@ -18,7 +18,8 @@ const FLUSH_MAX: Duration = Duration::from_millis(200);
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl Running {
-    /// Ends the node, which has received a signal. Everything that it has acknowledged is on its disk in any case.
+    /// Ends the node, which has received a signal. Everything that it has acknowledged is on its disk in any case; at the end, what it has
+    /// not synced is there, too.
     pub(super) fn end(&mut self, arrivals: &Receiver<Arrival>, place: &Place) -> Result<(), RunError> {
         self.board.enter(Phase::Ends);
         let (begun, never) = (Instant::now(), AtomicBool::new(false));
@@ -46,6 +47,8 @@ impl Running {
             let what = if handing_over.is_some() { "nothing is handed over" } else { "nothing is left to hand over" };
             self.log.tell("ends late", &format_args!("ends with {left} requests that have no answer; {what}"));
         }
+        self.node.save();
+        self.execute()?;
         if !is_quick {
             self.flush();
         }

@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use host_live::disk::records;
 use host_model::contract::aspects::{Clients, Durable, Transfer};
 use host_model::contract::{
-    Effects, Fault, Input, LocalEvent, Machine, MachineError, MachineFactory, Request, Response, Snapshot, StateOwner,
-    TransferError,
+    Effects, Fault, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, Request, Response, Snapshot,
+    StateOwner, TransferError,
 };
 use host_model::scenario::Network;
-use host_model::toys::Toy;
+use host_model::toys::{Medium, Toy, ToyTrigger, read_map};
 
 use super::busy::{place, start};
 use super::trial::{Trial, answer};
@@ -205,6 +207,34 @@ fn a_node_that_ends_answers_what_it_has_and_refuses_the_rest() {
     assert!(!paths.contains(&"/late".to_owned()));
     let told = node.told();
     assert!(told.contains("has handed over after "), "{told}");
+}
+
+/// Writes that the protocol has not synced wait in memory, and are on the disk of a node that has ended, alone or with all others.
+#[test]
+fn a_node_that_ends_leaves_on_its_disk_what_it_has_not_synced() {
+    let toy = Toy::new(3).of_kind(0, LocalKind::Timer).in_medium(Medium::Map).sync(&[]);
+    let toy = (0..3)
+        .fold(toy, |toy, state| toy.rule(0, state, ToyTrigger::Local(0), state + 1, &[]).keep(0, state + 1, state + 1));
+    let written = |disk: &Path| {
+        let bytes = std::fs::read(disk).expect("the start is there");
+        let record = records::read(&bytes).expect("it is whole").last.expect("the start is there");
+        read_map(&record.map).0
+    };
+    for is_alone in [true, false] {
+        let trial = Trial { timers: [Duration::from_millis(5); 3], ..Trial::new(toy.clone(), Network::Ordered) };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (place, metrics) = place(&trial, &folder);
+        let stop = Arc::<AtomicBool>::default();
+        let ended = start(Arc::new(Arc::new(toy.clone())), &place, &stop);
+        while !answer(metrics, "/metrics").contains("\nhost_live_local_events_total 3\n") {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(written(&place.disk), None);
+        place.all_end.store(!is_alone, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed);
+        ended.recv_timeout(Duration::from_secs(60)).expect("it ends").expect("it runs");
+        assert_eq!(written(&place.disk), Some(3));
+    }
 }
 
 #[test]

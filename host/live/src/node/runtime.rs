@@ -293,6 +293,13 @@ impl<'m, G: Gate> Node<'m, G> {
         self.outbox.persisted(ticket);
     }
 
+    /// The node is about to end: requests a record of the writes that wait for one because they were not synced.
+    pub fn save(&mut self) {
+        if self.outbox.has_unsaved() && !self.is_failed {
+            self.persist();
+        }
+    }
+
     /// The next output; none if there is none, or while a record is not acknowledged.
     pub fn next_output(&mut self) -> Option<Output> {
         self.outbox.next()

@@ -6,8 +6,8 @@ use std::time::Duration;
 use host_model::contract::{LocalKind, Machine, MachineError, MachineFactory};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::{Faults, Network, Scenario};
-use host_model::toys::{Toy, ToyTrigger};
-use host_model::trace::{TraceEvent, start};
+use host_model::toys::{Medium, Toy, ToyTrigger};
+use host_model::trace::{TraceEvent, TraceStep, start};
 use host_search::kernel::rules::Rules;
 
 use crate::checker::Limits;
@@ -328,6 +328,32 @@ fn no_error_is_predicted_over_a_connection_that_has_broken_and_is_not_in_use() {
     for Ran { finished, watched, .. } in case.runs(Part::Observe, 10) {
         assert_eq!((finished.end, finished.counts.resets), (End::Time, 1));
         assert!(watched.rounds > 15 && watched.predicting == 0, "{watched:?}");
+    }
+}
+
+/// Node 0 tells node 1 of a step. Checkers predict what follows if a kill loses the write of that step, where the protocol calls `sync` and
+/// does not sync this one.
+#[test]
+fn a_kill_that_loses_a_write_is_predicted_where_a_protocol_forgets_to_sync() {
+    let toy = Toy::new(2).rule(0, 0, ToyTrigger::Local(0), 1, &[(1, 7)]).of_kind(0, LocalKind::Timer);
+    let toy = toy.rule(1, 0, ToyTrigger::Message(0, 7), 1, &[]).keep(0, 1, 1).keep(1, 1, 1).in_medium(Medium::Map);
+    let toy = toy.forbid(&[Some(0), Some(1)]);
+    let resets = Faults { resets: 1, ..Faults::default() };
+    let outages = Faults { outages: 1, ..Faults::default() };
+    for (toy, faults, is_predicted) in [
+        (toy.clone(), resets, false),
+        (toy.clone().sync(&[]), outages, true),
+        (toy.clone().sync(&[(0, 1)]), outages, false),
+    ] {
+        let conditions = Conditions { time: Duration::from_secs(150), ..slow_timers() };
+        let scenario = Scenario { faults, ..scenario(2, Network::Ordered, 0) };
+        for Ran { watched, firsts, .. } in (Case { scenario, ..Case::new(toy, 2, conditions) }).runs(Part::Observe, 5) {
+            assert!(watched.rounds > 1 && (watched.predicting > 0) == is_predicted, "{watched:?}");
+            let Some(first) = firsts.violation else { continue };
+            let is_outage =
+                |step: &TraceStep| matches!(step.event, TraceEvent::Fault { event, .. } if event.unsynced() == 1);
+            assert!(first.round.predictions[0].steps.iter().any(is_outage), "{:?}", first.round.predictions);
+        }
     }
 }
 

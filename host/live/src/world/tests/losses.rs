@@ -59,7 +59,8 @@ fn check(history: &History) -> Result<(), String> {
 }
 
 fn world(seed: u64, network: Network, tally: &mut BTreeMap<&'static str, u64>) -> Result<(), String> {
-    let toy = Arc::new(Toy::random_busy(seed, 3).with_random_durable(seed).in_medium(seeds::medium(seed)));
+    let toy = Toy::random_busy(seed, 3).with_random_durable(seed).in_medium(seeds::medium(seed));
+    let toy = Arc::new(if seed.is_multiple_of(2) { toy.with_random_syncs(seed) } else { toy });
     let mut world = World::new(&toy, plan(seed, network), |_| Open).map_err(|broken| broken.to_string())?;
     world.run().map_err(|broken| broken.to_string())?;
     check(&world.history)?;
