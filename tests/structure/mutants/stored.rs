@@ -1,4 +1,5 @@
-//! Mistakes in the durable map of a node: in the map itself, in searches with outages, in data files, and in the store that is kept in it.
+//! Mistakes in the durable map of a node: in the map itself, in searches and simulations with outages, in data files, and in the store that is
+//! kept in it.
 
 use super::Mutant;
 
@@ -35,6 +36,7 @@ const FAULT_STATE: &str = "host/model/src/scenario/fault_state.rs";
 const CHANGES: &str = "host/live/src/disk/changes.rs";
 const LOG: &str = "host/live/src/disk/log.rs";
 const TABLES: &str = "plugins/raft-kv/src/tables.rs";
+const MACHINE: &str = "host/sandbox/src/machine.rs";
 
 /// Random writes against a `BTreeMap`.
 const NAIVE: &[&str] = &["a_map_is_one_and_its_copies_never_change"];
@@ -47,6 +49,9 @@ const LEAVES: &[&str] = &["an_outage_leaves_a_map_since_the_last_sync"];
 
 /// Data files with maps against a `BTreeMap`.
 const READ_BACK: &[&str] = &["the_map_of_each_record_is_read_back"];
+
+/// A start with more entries, and with more bytes, than the fuel of a call is for.
+const STARTS: &[&str] = &["a_start_has_fuel_for_what_it_restores"];
 
 /// Resets after each of many random steps.
 const KEPT: &[&str] = &["what_a_node_has_is_what_it_finds_after_a_reset"];
@@ -139,6 +144,46 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "an outage loses nothing where a finding is confirmed",
         "host/model/src/trace/replay.rs",
         ["fault_state.map_without(fault.unsynced()).cloned();", "fault_state.map_without(0).cloned();"],
+    ),
+    of_outages(
+        "a sync is durable with what was there before its handler",
+        NODE_MAP,
+        ["self.synced = Some(self.map.clone());", "self.synced = Some(self.before.clone());"],
+    ),
+    of(
+        "host-live",
+        "a node sends before the disk has what it has synced",
+        "host/live/src/node/handler.rs",
+        ["synced == Synced::Nothing && next.as_ref()", "next.as_ref()"],
+        &["nothing_that_was_acknowledged_is_lost"],
+    ),
+    of(
+        "host-live",
+        "a kill of a simulated node loses nothing",
+        "host/live/src/simulator/run.rs",
+        ["restarts[self.chance.below(Purpose::Outages, restarts.len() as u64) as usize]", "restarts[0]"],
+        &["a_restart_begins_with_what_can_be_on_the_disk", "a_write_that_was_synced_is_never_lost"],
+    ),
+    of(
+        "host-live",
+        "a simulated node that ships starts with what it had and not with what is on its disk",
+        "host/live/src/world/memo.rs",
+        ["FaultEvent::outage(state.fault_state.changes_behind(&map))", "FaultEvent::outage(0)"],
+        &["a_world_in_which_handlers_are_looked_up_is_the_same"],
+    ),
+    of(
+        "host-sandbox",
+        "a start has no fuel for the entries that it restores",
+        MACHINE,
+        ["const ENTRY_FUEL: u64 = 10_000;", "const ENTRY_FUEL: u64 = 0;"],
+        STARTS,
+    ),
+    of(
+        "host-sandbox",
+        "a start has no fuel for the bytes that it restores",
+        MACHINE,
+        ["const BYTE_FUEL: u64 = 100;", "const BYTE_FUEL: u64 = 0;"],
+        STARTS,
     ),
     of(
         "host-live",
