@@ -96,3 +96,17 @@ fn a_forgotten_sync_of_a_file_needs_an_outage() {
     assert_eq!(found["violations"][0]["property"], "acknowledged-is-booked", "{found:#}");
     assert_eq!(found["violations"][0]["length"], 5, "{found:#}");
 }
+
+/// In a running node, timers of tasks take their durations: 150 ms until an election and 1 ms for the disk, and then three messages of 1 to
+/// 50 ms each.
+#[test]
+fn a_running_node_follows_the_durations_of_its_tasks() {
+    let words = ["simulate", bundled("async-election"), "--runtime", "--seed", "1", "--runs", "50", "--json"];
+    let report = Place::new().host(&words).exits(0).json();
+    let times = report["witnessed_ms"]["all-follow"].as_array().expect("a list of times");
+    assert_eq!(times.len(), 50, "{report:#}");
+    for time in times {
+        let time = time.as_f64().expect("a number");
+        assert!((154.0..=301.0).contains(&time), "{time}");
+    }
+}
