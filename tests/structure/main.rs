@@ -57,7 +57,7 @@ const EDGES: &[Rule] = &[
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.
     Rule { package: "rand-tree", on: &["guest-sdk", "mace-transport"] },
-    Rule { package: "host-agreement", on: &["host-follow", "host-inspect", "host-model", "host-search"] },
+    Rule { package: "host-agreement", on: &["host-follow", "host-inspect", "host-live", "host-model", "host-search"] },
     Rule {
         package: "host-tests",
         on: &[

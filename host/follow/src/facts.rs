@@ -116,8 +116,10 @@ impl<'l> Facts<'l> {
         trigger: Trigger,
     ) -> Result<Result<(), Difference>, MachineError> {
         let kind = self.kind(trigger);
+        let is_broken = matches!(line.event, Event::Broken { .. }) && ["transport-error", "disconnect"].contains(&kind);
         if let Some(name) = line.event.name()
             && name != kind
+            && !is_broken
         {
             return Ok(Err(Difference::new(Closeness::Event, "event", name, kind)));
         }
@@ -132,6 +134,11 @@ impl<'l> Facts<'l> {
             Event::TransportError { peer: wanted } => {
                 let id = trigger.message().unwrap_or(MessageId(u32::MAX));
                 peer("peer", *wanted, self.stepper.message(id).from)
+            }
+            Event::Broken { peer: wanted } => {
+                let of_notice = trigger.message().map(|id| self.stepper.message(id).from);
+                let found = of_notice.or_else(|| trigger.fault().and_then(|fault| fault.peer()));
+                found.map_or(Ok(()), |found| peer("peer", *wanted, found))
             }
             Event::Fault { peer: wanted, .. } => match (wanted, trigger.fault().and_then(|fault| fault.peer())) {
                 (Some(wanted), Some(found)) => peer("peer", Some(*wanted), found),

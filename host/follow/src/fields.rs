@@ -61,7 +61,7 @@ pub(crate) const FIELDS: &[&str] = &[
 ];
 
 /// The words for events without a peer and with one, apart from faults.
-const EVENTS: &[&str] = &["state", "start", "deliver", "quorum", "local", "transport-error", "send"];
+const EVENTS: &[&str] = &["state", "start", "deliver", "quorum", "local", "transport-error", "broken", "send"];
 
 /// The fields of one line, which are taken one by one.
 pub(crate) struct Fields<'f> {
@@ -208,6 +208,7 @@ impl Fields<'_> {
             "local" => {
                 Event::Local { name: self.text("name")?, cause: self.cause()?, argument: self.content("argument")? }
             }
+            "broken" => Event::Broken { peer: self.node("peer")? },
             "transport-error" => Event::TransportError { peer: self.node("peer")? },
             "send" => Event::Send(self.sending()?),
             _ if is_fault(&kind) => Event::Fault { kind, peer: self.node("peer")? },

@@ -60,6 +60,11 @@ pub enum Event {
         /// The node at the other end.
         peer: Option<NodeId>,
     },
+    /// The node finds a connection broken, by either end.
+    Broken {
+        /// The node at the other end.
+        peer: Option<NodeId>,
+    },
     /// A fault of the node, such as a reset.
     Fault {
         /// Its kind, as in traces.
@@ -82,6 +87,7 @@ impl Event {
             Self::Quorum { .. } => "quorum",
             Self::Local { .. } => "local",
             Self::TransportError { .. } => "transport-error",
+            Self::Broken { .. } => "broken",
             Self::Fault { kind, .. } => kind,
             Self::Send(_) => "send",
         })

@@ -184,6 +184,10 @@ impl Mover<'_, '_> {
         }
         let row = self.facts.stepper.step(local, trigger)?;
         let outcomes: Vec<Outcome> = self.facts.stepper.outcomes(row).to_vec();
+        if outcomes.is_empty() && self.is_idle_fault(from, next, local, trigger)? {
+            let (lines, rank) = (1, next.unwrap_or(HIDDEN));
+            moves.push(Move { node, step: None, lines, rank, is_hidden: false, is_ample: false });
+        }
         for (index, outcome) in (0..).zip(&outcomes) {
             let happened = Happened { trigger, outcome };
             let step = Step { node, trigger, outcome: index };
@@ -229,6 +233,23 @@ impl Mover<'_, '_> {
             Event::Send(_) => true,
             _ => self.facts.begins(line, local, trigger)?.is_ok(),
         })
+    }
+
+    /// Whether the next line is about a fault that changes nothing, such as a reset right after the start. It is no event of the model.
+    fn is_idle_fault(
+        &mut self,
+        from: &Candidate,
+        next: Option<LineId>,
+        local: LocalStateId,
+        trigger: Trigger,
+    ) -> Result<bool, MachineError> {
+        let Some(next) = next.filter(|next| trigger.fault().is_some() && self.is_due(from, *next)) else {
+            return Ok(false);
+        };
+        let line = self.log.line(next);
+        let is_fault = matches!(line.event, Event::Fault { .. }) && self.facts.begins(line, local, trigger)?.is_ok();
+        let sends = line.sent.as_ref().is_some_and(|sent| !sent.is_empty());
+        Ok(is_fault && !sends && self.facts.is_in(line, local)?.is_ok())
     }
 
     /// The lines that an event can explain.

@@ -5,11 +5,13 @@
 //! | `input` | its inputs: frames, connections and requests |
 //! | `end` | its end on a signal |
 //! | `open` | its ports, its gate, and the checks before a start |
+//! | `record` | its recording |
 //! | `tell` | its log and its metrics |
 
 mod end;
 mod input;
 mod open;
+mod record;
 mod tell;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,6 +27,7 @@ use host_live::address::Address;
 use host_live::disk::{Owner, Ways};
 use host_live::kinds::Kinds;
 use host_live::node::{Counts, DiskId, Failure, Identity, Node, Output, Settings};
+use host_live::recording::{Recorded, Tape};
 use host_live::time::Time;
 use host_model::contract::{MachineError, MachineFactory, NodeId};
 use host_model::scenario::Network;
@@ -35,6 +38,7 @@ use crate::connections::Connections;
 use crate::disk::{Disk, DiskError};
 use crate::drive::open::{check, gate, ports};
 use crate::log::{Log, Sink};
+use crate::record::{RecordError, Recorder, Recording};
 use crate::requests::Waiting;
 use crate::shared::Shared;
 use crate::steer::{Inbox, LOOK, Steerer, SteeringCounts};
@@ -72,6 +76,8 @@ pub struct Place {
     pub disk: PathBuf,
     /// Name and digest of the component that the data file must belong to.
     pub component: (String, String),
+    /// The place of its recording, if it is recorded.
+    pub recording: Option<Recording>,
     /// The files that it accepts although it refuses them by default.
     pub ways: Ways,
     /// The requests that the host makes of it by itself.
@@ -120,6 +126,9 @@ pub enum RunError {
     /// For example, the disk is full.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// It cannot be recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// The protocol has failed, or the host cannot continue.
     #[error(transparent)]
     Node(#[from] Failure),
@@ -160,7 +169,9 @@ pub fn run(
     check(place)?;
     let Place { identity, settings, addresses, tls, log, disk, .. } = place;
     let settings = *settings;
-    let (disk, record) = Disk::open(disk, &Owner::new(identity, settings.network, &place.component), place.ways)?;
+    let owner = Owner::new(identity, settings.network, &place.component);
+    let (disk, record) = Disk::open(disk, &owner, place.ways)?;
+    let (recorder, tape) = recorded(place)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let kinds = steer.is_some().then(|| Kinds::new(factory)).transpose().map_err(Failure::from)?;
@@ -169,6 +180,7 @@ pub fn run(
     if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
         switch.look(Time(0), gate);
     }
+    let gate = Recorded { gate, tape };
     let node = Node::start(factory, identity.clone(), settings, gate, record, Time(0))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let budget = Budget::new(nodes);
@@ -187,6 +199,7 @@ pub fn run(
         node,
         checker,
         switch,
+        recorder,
         disk,
         net,
         me,
@@ -214,12 +227,24 @@ pub fn run(
         running.end(&arrivals, place)
     });
     stopped.store(true, Ordering::Relaxed);
-    match result {
-        // The node may see the request to stop before this thread does.
-        Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => {}
-        result => result?,
-    }
+    end_of(result, stop)?;
     Ok(running.ended())
+}
+
+/// The end of a run: the node may see the request to stop before its thread does.
+fn end_of(result: Result<(), RunError>, stop: &AtomicBool) -> Result<(), RunError> {
+    match result {
+        Err(RunError::Node(Failure::Machine(MachineError::Stopped(_)))) if stop.load(Ordering::Relaxed) => Ok(()),
+        result => result,
+    }
+}
+
+/// Begins the recording of a node, if it is recorded.
+fn recorded(place: &Place) -> Result<(Option<Recorder>, Option<Tape>), RunError> {
+    let Some(recording) = &place.recording else { return Ok((None, None)) };
+    let owner = Owner::new(&place.identity, place.settings.network, &recording.component);
+    let (recorder, head) = Recorder::open(recording, owner)?;
+    Ok((Some(recorder), Some(Tape::new(head))))
 }
 
 /// The file that ends steering.
@@ -248,11 +273,13 @@ enum Net {
 
 struct Running {
     /// The node; with a gate if it is steered.
-    node: Node<'static, Option<Steerer>>,
+    node: Node<'static, Recorded<Option<Steerer>>>,
     /// The checker, if there is one.
     checker: Option<CheckerThread>,
     /// The file that ends steering, if the node is steered.
     switch: Option<Switch>,
+    /// The files of its recording, if it is recorded.
+    recorder: Option<Recorder>,
     disk: Disk,
     net: Net,
     me: NodeId,
@@ -313,7 +340,7 @@ impl Running {
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(PATIENCE),
         }
         let now = self.now();
-        if let (Some(switch), Some(gate)) = (&mut self.switch, self.node.gate_mut()) {
+        if let (Some(switch), Some(gate)) = (&mut self.switch, &mut self.node.gate_mut().gate) {
             switch.look(now, gate);
         }
         self.node.elapse(now);
@@ -371,7 +398,7 @@ impl Running {
             self.publish(false);
         }
         for _ in 0..OWN_AT_ONCE {
-            while let Some(output) = self.node.next_output() {
+            while let Some(output) = self.next_output() {
                 match output {
                     Output::Persist { ticket, record, written } => {
                         let begun = Instant::now();
@@ -409,6 +436,12 @@ impl Running {
         Ok(())
     }
 
+    /// The next output, once the events before it are recorded.
+    fn next_output(&mut self) -> Option<Output> {
+        self.record();
+        self.node.next_output()
+    }
+
     /// Sends a frame of the node to itself. Without room, it is treated like a frame to a peer: a datagram is lost; a connection breaks
     /// and loses its queue.
     fn keep_own(&mut self, frame: Vec<u8>) {
@@ -442,7 +475,7 @@ impl Running {
     }
 
     fn steered(&self) -> Option<SteeringCounts> {
-        let gate = self.node.gate().as_ref()?;
+        let gate = self.node.gate().gate.as_ref()?;
         Some(SteeringCounts {
             unhelpful: self.checker.as_ref().map_or(0, |checker| checker.watched().checker.unhelpful),
             ..gate.counts(self.now())

@@ -14,6 +14,7 @@
 //! | `budget` | the bytes that others make a node hold |
 //! | `receive` | reads the streams that others have made |
 //! | `shared` | state shared by the threads that serve the network |
+//! | `record` | the recording of a node in files |
 //! | `tcp` | streams between nodes, for ordered links |
 //! | `tls` | authenticates peers by certificates |
 //! | `udp` | datagrams between nodes, for links without an order |
@@ -51,6 +52,7 @@ mod limited;
 mod log;
 mod metrics;
 mod receive;
+mod record;
 mod requests;
 mod shared;
 mod slot;
@@ -71,6 +73,7 @@ pub use hold::HoldCounts;
 pub use host_live::disk::{ENTRIES_MAX, MAP_MAX, Owner, PROTOCOL_MAX, Ways};
 pub use host_live::node::DiskId;
 pub use log::{Sink, stamp};
+pub use record::{RecordError, Recording, numbers, read_segment, segments};
 pub use status::{Answers, Asking, Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{CredentialFile, Credentials, Tls, TlsError};

@@ -6,7 +6,7 @@
 //! which cannot be refused. [`Open`] is the gate of an unsteered node, [`Steered`](crate::steered::Steered) that of a steered one.
 
 use host_model::contract::fingerprint::Fingerprint;
-use host_model::contract::{Choice, Envelope, Input, LocalEvent, LocalKind, NodeId};
+use host_model::contract::{Choice, Envelope, Fault, Input, LocalEvent, LocalKind, NodeId};
 use host_model::scenario::Network;
 
 use crate::carried::Fork;
@@ -114,6 +114,8 @@ pub enum Verdict {
 /// An event that has happened at a node, `init` included: its handler has run, and only a crash can undo it.
 #[derive(Clone, Copy, Debug)]
 pub struct Happened<'h> {
+    /// The time, by the clock of the node.
+    pub at: Time,
     /// The input of the handler.
     pub input: Input<'h>,
     /// The answers to `choose`.
@@ -124,6 +126,17 @@ pub struct Happened<'h> {
     pub state: Fingerprint,
     /// The record that must be on the disk before any effect of the event leaves the node. The tickets of a start are counted from 1.
     pub ticket: u64,
+}
+
+/// A handler that has failed, which leaves the node in the state before.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed<'f> {
+    /// The input of the handler.
+    pub input: Input<'f>,
+    /// The answers to `choose` by then.
+    pub choices: &'f [Choice],
+    /// The fault of the guest.
+    pub fault: &'f Fault,
 }
 
 /// The decisions of steering, as a node requests them.
@@ -158,6 +171,12 @@ pub trait Gate<V = Views> {
 
     /// Records an event that has happened, for gates that log.
     fn happened(&mut self, _happened: &Happened<'_>) {}
+
+    /// Records a handler that has failed, for gates that log.
+    fn failed(&mut self, _failed: &Failed<'_>) {}
+
+    /// Records that a record is on the disk, for gates that log.
+    fn persisted(&mut self, _ticket: u64) {}
 }
 
 /// The gate of an unsteered node.
@@ -207,6 +226,18 @@ impl<V, G: Gate<V>> Gate<V> for Option<G> {
     fn happened(&mut self, happened: &Happened<'_>) {
         if let Some(gate) = self {
             gate.happened(happened);
+        }
+    }
+
+    fn failed(&mut self, failed: &Failed<'_>) {
+        if let Some(gate) = self {
+            gate.failed(failed);
+        }
+    }
+
+    fn persisted(&mut self, ticket: u64) {
+        if let Some(gate) = self {
+            gate.persisted(ticket);
         }
     }
 }

@@ -7,6 +7,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `world` | a cluster of nodes in virtual time, from a seed, with faults of frames, disks, clocks and processes |
+//! | `recording` | what a node has handled, recorded and replayed |
 //! | `disk` | the file of a node: records, crashes, and recovery at a start |
 //! | `watcher` | the checker of a node: when it requests snapshots, and its rounds |
 //! | `node` | a node of a running cluster: timers, frames, and the order of disk and network |
@@ -87,6 +88,7 @@ pub mod kinds;
 mod native;
 pub mod neighbourhood;
 pub mod node;
+pub mod recording;
 mod seen;
 pub mod simulator;
 pub mod steered;

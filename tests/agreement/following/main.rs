@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `verdicts` | random logs of random systems: the verdict of the search and that of the reference |
+//! | `recorded` | recordings of running nodes, as logs |
 //! | `describing` | toys that describe themselves |
 //! | `logs` | logs made from executions, with holes and lies |
 //! | `reference` | whether an execution explains a log, straight from the definition |
@@ -11,5 +12,6 @@
 
 mod describing;
 mod logs;
+mod recorded;
 mod reference;
 mod verdicts;

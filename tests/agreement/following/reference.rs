@@ -2,7 +2,7 @@
 //!
 //! Each line is *placed*: a line about an event or a message at an event of its node, one about a state behind an event of its node or behind
 //! `init`. Lines of a node are placed in their order: within an event, the line about the event first, then those about its messages in
-//! their order, then those about the state. Events that their node does not notice have no line. Without a line are those between the
+//! their order, then those about the state. A line about a reset that would change nothing is placed behind an event as well. Events that their node does not notice have no line. Without a line are those between the
 //! places of two lines that follow each other, before the first line and after the last one.
 
 use host_agreement::reference::executions::{Effects, Execution};
@@ -20,6 +20,8 @@ struct OfNode<'e> {
     event: Option<&'e TraceEvent>,
     sent: &'e [(NodeId, u8)],
     state: Option<u8>,
+    /// Whether a reset would change nothing at some moment before the next event of the node.
+    is_idle: bool,
 }
 
 /// A place in an event of a node.
@@ -29,6 +31,8 @@ enum Part {
     Begin,
     Sent(usize),
     State,
+    /// A reset behind the event that changes nothing.
+    Idle,
 }
 
 /// Whether an execution explains a log with at most this many events without a line in a row.
@@ -55,16 +59,20 @@ pub fn explains(log: &Log, execution: &Execution, missing_max: Option<u32>) -> b
 /// The events of a node that it notices, and its `init`.
 fn of_node(execution: &Execution, node: NodeId) -> Vec<OfNode<'_>> {
     let Effects { sent, state } = &execution.init[node as usize];
-    let mut events = vec![OfNode { at: 0, event: None, sent, state: *state }];
+    let mut events = vec![OfNode { at: 0, event: None, sent, state: *state, is_idle: execution.idle.contains(&node) }];
     for (at, occurrence) in (1..).zip(&execution.events) {
         let event = &occurrence.step.event;
+        let is_idle = occurrence.idle.contains(&node);
         if occurrence.step.node == node && !event.is_lost() && !matches!(event, TraceEvent::Lose { .. }) {
             events.push(OfNode {
                 at,
                 event: Some(event),
                 sent: &occurrence.effects.sent,
                 state: occurrence.effects.state,
+                is_idle,
             });
+        } else if let Some(last) = events.last_mut() {
+            last.is_idle |= is_idle;
         }
     }
     events
@@ -86,6 +94,11 @@ impl Placing<'_> {
         let (at, part) = from;
         if let Some(id) = self.lines.get(line) {
             for next in self.parts(self.log.line(*id), at, part) {
+                // The event before a reset that changes nothing may have no line itself.
+                let is_missing = next == Part::Idle && part == Part::Before && at > 0;
+                if missing + u32::from(is_missing) > self.missing_max {
+                    continue;
+                }
                 placed.push(at);
                 self.place(line + 1, (at, next), 0, placed, found);
                 placed.pop();
@@ -109,12 +122,17 @@ impl Placing<'_> {
         let event = &self.events[at];
         let is_in =
             || line.state.as_ref().is_none_or(|wanted| event.state.is_some_and(|it| fits(wanted, &of_state(it))));
+        let sends_nothing = line.sent.as_ref().is_none_or(Vec::is_empty);
         match &line.event {
             Event::State if is_in() => vec![Part::State],
             Event::State => Vec::new(),
             Event::Send(sending) => {
                 let parts = (0..event.sent.len()).filter(|index| Part::Sent(*index) > part && part != Part::State);
                 parts.filter(|index| sends(sending, event.sent[*index])).map(Part::Sent).collect()
+            }
+            Event::Fault { kind, .. } if event.is_idle && kind == "reset" && is_in() && sends_nothing => {
+                let begins = part == Part::Before && begins(line, event);
+                [Part::Idle].into_iter().chain(begins.then_some(Part::Begin)).collect()
             }
             _ if part != Part::Before => Vec::new(),
             _ if begins(line, event) && is_in() => vec![Part::Begin],

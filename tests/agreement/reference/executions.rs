@@ -6,7 +6,7 @@ use host_model::trace::TraceStep;
 
 use super::events::{Move, happenings, moves, resolution};
 use super::paths::event;
-use super::{Global, System, choices_of_starts};
+use super::{Global, Happening, System, choices_of_starts};
 
 /// An event of an execution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Occurrence {
     pub step: TraceStep,
     /// Its effects.
     pub effects: Effects,
+    /// The nodes at which a reset would change nothing afterwards.
+    pub idle: Vec<NodeId>,
 }
 
 /// The effects of a handler.
@@ -39,6 +41,8 @@ pub struct Execution {
     pub init_choices: Vec<Vec<Choice>>,
     /// The effects of `init`, per node.
     pub init: Vec<Effects>,
+    /// The nodes at which a reset would change nothing before all events.
+    pub idle: Vec<NodeId>,
     /// The events.
     pub events: Vec<Occurrence>,
 }
@@ -136,7 +140,8 @@ fn begun(system: &System) -> Vec<(Execution, Global)> {
             Effects::new(resolution.sent, resolution.next)
         };
         let init = (0..).zip(&init_choices).map(of_node).collect();
-        (Execution { init_choices, init, events: Vec::new() }, global)
+        let idle = idle(system, &global);
+        (Execution { init_choices, init, idle, events: Vec::new() }, global)
     };
     choices_of_starts(system).into_iter().map(begin).collect()
 }
@@ -153,8 +158,22 @@ fn successors(system: &System, global: &Global) -> Vec<(Occurrence, Global)> {
             let state = (!local.is_stuck).then_some(local.state);
             let effects = Effects::new(sent, state);
             let step = TraceStep { node, event, choices, sent: None, state: None };
-            found.push((Occurrence { step, effects }, next));
+            let idle = idle(system, &next);
+            found.push((Occurrence { step, effects, idle }, next));
         }
     }
     found
+}
+
+/// The nodes at which a reset would change nothing: such a reset is no event.
+fn idle(system: &System, global: &Global) -> Vec<NodeId> {
+    if global.is_over() {
+        return Vec::new();
+    }
+    let resets = happenings(system, global, None).into_iter().filter(|(_, happening)| match happening {
+        Happening::Fault(fault) => fault.kind() == "reset",
+        _ => false,
+    });
+    let idle = resets.filter(|(node, happening)| moves(system, global, *node, happening, false).is_empty());
+    idle.map(|(node, _)| node).collect()
 }

@@ -157,6 +157,7 @@ fn measure((network, mode): (Network, Mode), number: u8) -> Turn {
                 log,
                 disk,
                 component,
+                recording: None,
                 ways,
                 operations,
                 all_end,

@@ -12,6 +12,7 @@
 //! | `members` | clusters whose members change |
 //! | `languages` | clusters of a store in other languages |
 //! | `operations` | the work of operators: status, restarts one by one, a new component |
+//! | `recorded` | clusters that are recorded |
 //! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
 //! | `data` | the data file of a node: its owner, and the files that a start refuses |
 //! | `credentials` | certificates in the file of a cluster, and their errors |
@@ -29,6 +30,7 @@ mod languages;
 mod members;
 mod operations;
 mod outside;
+mod recorded;
 /// The relay in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;

@@ -2,9 +2,11 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `replay` | recordings of nodes, replayed |
 //! | `status` | the nodes of a cluster, from outside |
 //! | `supervise` | the processes of a cluster: started, started again, and ended together |
 
+mod replay;
 mod status;
 mod supervise;
 
@@ -23,7 +25,7 @@ use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
     CredentialFile, Credentials, DiskError, ENTRIES_MAX, Ended, MAP_MAX, Missing, Operations, PROTOCOL_MAX, Place,
-    RunError, Sink, Steer, Tls, Watch, Watched, Ways, stamp,
+    RecordError, Recording, RunError, Sink, Steer, Tls, Watch, Watched, Ways, stamp,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -32,6 +34,7 @@ use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
 use host_session::search::finding;
 
+use crate::commands::live::replay::replay;
 use crate::commands::live::status::status;
 use crate::commands::live::supervise::supervise;
 use crate::environment::Environment;
@@ -44,6 +47,7 @@ pub fn run(arguments: &LiveArguments, program: &str, environment: &mut Environme
         LiveCommand::Up(arguments) => up(arguments, program, environment),
         LiveCommand::Node(arguments) => node(arguments, program, environment),
         LiveCommand::Status(arguments) => status(arguments, environment),
+        LiveCommand::Replay(arguments) => replay(arguments, environment),
     }
 }
 
@@ -104,6 +108,10 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
         command.args(["live", "node"]).arg(&cluster).args(["--id", &id.to_string()]);
         for (name, value) in arguments.limits.given() {
             command.args(["--limit", &format!("{name}={value}")]);
+        }
+        if let Some(folder) = &arguments.recording.record {
+            let size = format!("{}B", arguments.recording.record_size);
+            command.arg("--record").arg(folder).args(["--record-size", &size]);
         }
         command.args(arguments.take_data.then_some("--take-data"));
         command.args(watch_words(&arguments.watch).unwrap_or_default());
@@ -175,11 +183,25 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     (settings.bandwidth, settings.keeps_log) = (Some(arguments.watch.bandwidth), true);
     let (name, digest) = running.stated();
     let component = (name.to_owned(), digest.to_owned());
+    let recording = recording(arguments, &spec, &running, environment);
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
     let operations = Operations { ready: spec.operations.ready.clone(), hand_over: spec.operations.hand_over.clone() };
     let log = log();
-    let place =
-        Place { identity, settings, addresses, tls, clients, metrics, log, disk, component, ways, operations, all_end };
+    let place = Place {
+        identity,
+        settings,
+        addresses,
+        tls,
+        clients,
+        metrics,
+        log,
+        disk,
+        component,
+        recording,
+        ways,
+        operations,
+        all_end,
+    };
     let switch = environment.path(&spec.switch());
     let watch = arguments.watch.watch.is_some().then(|| watch(&running, arguments, program, switch, environment));
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
@@ -190,10 +212,31 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     Ok(Exit::Ok)
 }
 
+/// The recording of a node, if it is recorded.
+fn recording(
+    arguments: &NodeArguments,
+    spec: &RunningSpec,
+    running: &Running<'_>,
+    environment: &Environment<'_>,
+) -> Option<Recording> {
+    let folder = environment.path(arguments.recording.record.as_ref()?);
+    // While the component is replaced, the data states another one than the one that runs.
+    let (name, digest) = running.plugin();
+    Some(Recording {
+        folder,
+        bytes_max: arguments.recording.record_size.max(RECORD_SIZE_MIN),
+        component: (name.to_owned(), digest.to_owned()),
+        limits: spec.run.cluster.limits.clone(),
+    })
+}
+
 /// The log of a node goes to the standard error of the process itself: the node does not wait for a reader.
 fn log() -> Sink {
     Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
 }
+
+/// The smallest bound on a recording, in bytes.
+const RECORD_SIZE_MIN: u64 = 64 << 10;
 
 /// The maximum size in bytes of a file with certificates or a key.
 const PAPER_MAX: u64 = 1 << 20;
@@ -379,9 +422,12 @@ fn failure(id: u32, error: &RunError) -> Failure {
         ) => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) if fault.kind == FaultKind::Refused => Exit::Configuration,
         RunError::Node(NodeFailure::Fault(fault)) => finding::fault_exit(fault),
-        RunError::Bind { .. } | RunError::Checker(_) | RunError::Disk(_) | RunError::Node(NodeFailure::Machine(_)) => {
-            Exit::System
-        }
+        RunError::Record(RecordError::Other { .. } | RecordError::Damaged(_)) => Exit::Configuration,
+        RunError::Bind { .. }
+        | RunError::Checker(_)
+        | RunError::Disk(_)
+        | RunError::Record(_)
+        | RunError::Node(NodeFailure::Machine(_)) => Exit::System,
     };
     let failure = Failure::new(exit, format_args!("node {id}: {error}"));
     match error {

@@ -30,6 +30,45 @@ pub enum LiveCommand {
     Node(NodeArguments),
     /// Show which nodes of a cluster run, whether they are ready, and what the protocol says; exits with 1 unless all of them run
     Status(StatusArguments),
+    /// Replay what nodes have recorded, compare two versions of a component on it, or write it as a log
+    Replay(LiveReplayArguments),
+}
+
+/// The recordings of the nodes.
+#[derive(Clone, Debug, Args)]
+pub struct RecordArguments {
+    /// Record what each node handles, in segments in this folder, for `host live replay`
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+    /// Maximum size of the recording of a node, about; its oldest segments go
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1GB", requires = "record")]
+    pub record_size: u64,
+}
+
+/// `host live replay`.
+#[derive(Debug, Args)]
+pub struct LiveReplayArguments {
+    /// The folder of the recording, or one of its segments (.rec)
+    #[arg(value_name = "RECORDING")]
+    pub recording: PathBuf,
+    /// The component that was recorded, or the folder of its plugin, which is built first
+    #[arg(long, value_name = "PLUGIN")]
+    pub plugin: PathBuf,
+    /// Another version of it: show the first event of each node on which it does something else
+    #[arg(long, value_name = "PLUGIN")]
+    pub against: Option<PathBuf>,
+    /// Replay a single node
+    #[arg(long, value_name = "N")]
+    pub id: Option<u32>,
+    /// Write the events of all nodes as a log for `host follow`
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Options that load the plugin.
+    #[command(flatten)]
+    pub source: SourceArguments,
 }
 
 /// `host live up`.
@@ -45,6 +84,9 @@ pub struct UpArguments {
     /// End all nodes when one is killed, instead of restarting it
     #[arg(long)]
     pub no_restart: bool,
+    /// Whether the nodes are recorded.
+    #[command(flatten)]
+    pub recording: RecordArguments,
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
@@ -75,6 +117,9 @@ pub struct NodeArguments {
     /// of the cluster; once, as they are those of this cluster from then on
     #[arg(long)]
     pub take_data: bool,
+    /// Whether the nodes are recorded.
+    #[command(flatten)]
+    pub recording: RecordArguments,
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,

@@ -18,6 +18,7 @@
 //! | `steered` | nodes that their checkers steer |
 //! | `gated` | steps that wait for a report of a checker |
 //! | `trial` | three nodes with checkers, in threads of this process |
+//! | `recorded` | recordings of processes that are killed |
 //! | `refused` | configurations that a node refuses |
 
 mod attacks;
@@ -32,6 +33,7 @@ mod ending;
 mod gated;
 mod http;
 mod processes;
+mod recorded;
 mod refused;
 mod relay;
 mod steered;

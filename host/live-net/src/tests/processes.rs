@@ -1,5 +1,6 @@
 //! A cluster of processes that are killed.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -17,19 +18,21 @@ use host_model::scenario::Network;
 use host_model::toys::{Toy, ToyTrigger};
 
 use super::relay::Relay;
-use crate::{Place, Ways, run};
+use crate::{Place, Recording, Ways, run};
 
 /// A process with this variable is a node: its number, the network, the folder, and the addresses of all.
 const NODE: &str = "HOST_LIVE_NET_TEST_NODE";
 /// With this variable as well, it rejoins its cluster if necessary.
 const REJOINS: &str = "HOST_LIVE_NET_TEST_REJOINS";
-const LAST: u8 = 250;
+/// With this variable as well, it is recorded, in at most this number of bytes.
+const RECORDED: &str = "HOST_LIVE_NET_TEST_RECORDED";
+pub(super) const LAST: u8 = 250;
 /// The number of the next address.
 static NEXT: AtomicU16 = AtomicU16::new(0);
 
 /// Node 0 counts, stores the count on its disk, and sends it to the others, which store it on theirs. It sends the last one again and
 /// again.
-fn counter() -> Toy {
+pub(super) fn counter() -> Toy {
     let toy = Toy::new(3).of_kind(0, LocalKind::Timer);
     let toy = toy.rule(0, LAST, ToyTrigger::Local(0), LAST, &[(1, LAST), (2, LAST)]);
     (0..LAST).fold(toy, |toy, count| {
@@ -65,6 +68,12 @@ fn node_of_another_test() {
         log: crate::Sink::none(),
         disk: Path::new(folder).join(format!("node-{node}.disk")),
         component: component(),
+        recording: std::env::var(RECORDED).ok().map(|bytes| Recording {
+            folder: Path::new(folder).join("recording"),
+            bytes_max: bytes.parse().expect("a number"),
+            component: component(),
+            limits: BTreeMap::from([("fuel".to_owned(), 5)]),
+        }),
         ways: Ways { rejoins: std::env::var_os(REJOINS).is_some(), ..Ways::default() },
         operations: Default::default(),
         all_end: Default::default(),
@@ -95,18 +104,24 @@ pub(super) fn durable(disk: &Path) -> (u64, u8) {
     record.map_or((0, 0), |record| (record.numbers.incarnation, record.protocol.map_or(0, |count| count[0])))
 }
 
-struct Cluster {
-    folder: tempfile::TempDir,
+pub(super) struct Cluster {
+    pub(super) folder: tempfile::TempDir,
     network: &'static str,
     addresses: Vec<SocketAddr>,
     /// The address of each node as the others know it, if a relay stands in between.
     seen: Vec<SocketAddr>,
     relays: Vec<Relay>,
     children: Vec<Child>,
+    /// The most bytes of the recording of a node; none without recordings.
+    recorded: Option<u64>,
 }
 
 impl Cluster {
     fn new(network: &'static str, is_rough: bool) -> Self {
+        Self::recorded(network, is_rough, None)
+    }
+
+    pub(super) fn recorded(network: &'static str, is_rough: bool, recorded: Option<u64>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let addresses = free_addresses();
         let seen = if is_rough { free_addresses() } else { addresses.clone() };
@@ -115,7 +130,7 @@ impl Cluster {
             _ => Relay::udp(*seen, *address),
         };
         let relays = if is_rough { seen.iter().zip(&addresses).map(relay).collect() } else { Vec::new() };
-        let mut cluster = Self { folder, network, addresses, seen, relays, children: Vec::new() };
+        let mut cluster = Self { folder, network, addresses, seen, relays, children: Vec::new(), recorded };
         for node in 0..3 {
             let child = cluster.command(node).spawn().expect("it starts");
             cluster.children.push(child);
@@ -135,23 +150,24 @@ impl Cluster {
             .env(NODE, words.join(" "))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        command.envs(self.recorded.map(|bytes| (RECORDED, bytes.to_string())));
         command
     }
 
     /// Kills a node, which it cannot prevent.
-    fn stop(&mut self, node: usize) {
+    pub(super) fn stop(&mut self, node: usize) {
         assert_eq!(self.children[node].try_wait().expect("it is a child"), None, "node {node} runs until then");
         self.children[node].kill().expect("it runs");
         self.children[node].wait().expect("it is a child");
     }
 
     /// Kills a node and restarts it.
-    fn kill(&mut self, node: usize) {
+    pub(super) fn kill(&mut self, node: usize) {
         self.stop(node);
         self.start(node);
     }
 
-    fn start(&mut self, node: usize) {
+    pub(super) fn start(&mut self, node: usize) {
         self.children[node] = self.command(node).spawn().expect("it starts");
     }
 
@@ -161,7 +177,7 @@ impl Cluster {
     }
 
     /// Waits until a node has reached a count; gives up after a minute.
-    fn wait(&mut self, node: usize, count: u8) {
+    pub(super) fn wait(&mut self, node: usize, count: u8) {
         self.wait_until(node, |cluster| cluster.durable(node).1 >= count);
     }
 

@@ -39,6 +39,7 @@ pub(super) fn place(folder: &Path, addresses: &[SocketAddr], log: Sink) -> Place
         log,
         disk: folder.join("node-0.disk"),
         component: component(),
+        recording: None,
         ways: Ways::default(),
         operations: Default::default(),
         all_end: Default::default(),

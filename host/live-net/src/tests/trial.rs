@@ -306,6 +306,7 @@ impl Trial {
             log: crate::Sink::none(),
             disk,
             component: component(),
+            recording: None,
             ways: Ways::default(),
             operations: Default::default(),
             all_end: Default::default(),

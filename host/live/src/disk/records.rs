@@ -190,7 +190,7 @@ pub(super) fn encoded_change(record: &Record, behind: Hash, changes: &Changes<'_
     framed(&bytes_of(&Change::new(record, behind, changes)), END_OF_CHANGE)
 }
 
-fn bytes_of(value: &impl Serialize) -> Vec<u8> {
+pub(crate) fn bytes_of(value: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(value).expect("serde derives their encoding, and memory takes every byte")
 }
 

@@ -2,7 +2,7 @@
 
 use host_model::contract::{Choice, Effects, Envelope, Fault, Input, LocalEvent, MachineError, Synced};
 
-use crate::gate::{Cause, Event, Gate, Happened, Side, Substitute, Verdict, Views};
+use crate::gate::{Cause, Event, Failed, Gate, Happened, Side, Substitute, Verdict, Views};
 use crate::node::answers;
 use crate::node::gathering::within;
 use crate::node::judge::Sides;
@@ -31,9 +31,9 @@ impl<G: Gate> Node<'_, G> {
         let (dice, full) = (&mut self.dice, &self.full);
         let result = answers::run(&mut *self.machine, state, input, dice, full, &mut effects)?;
         let result = result.and_then(|()| self.settings.network.check_lengths(&effects.sent));
-        result.map_err(|fault| self.confirm(fault))?;
+        result.map_err(|fault| self.failed(input, &effects.choices, fault))?;
         let next = self.moment.next(&mut *self.machine, self.identity.node);
-        let mut next = next.map_err(|fault| self.confirm(fault))?;
+        let mut next = next.map_err(|fault| self.failed(input, &effects.choices, fault))?;
         if let (Some(event), Some(next)) = (event, &mut next)
             && let Verdict::Instead(substitute) = self.ask_after(event, next)?
         {
@@ -91,7 +91,7 @@ impl<G: Gate> Node<'_, G> {
     /// Reports an event that has led to the present state to the gate. Its record is already requested.
     pub(super) fn note(&mut self, input: Input<'_>, choices: &[Choice], sent: &[Envelope]) {
         let (state, ticket) = (self.moment.state, self.outbox.tickets());
-        self.gate.happened(&Happened { input, choices, sent, state, ticket });
+        self.gate.happened(&Happened { at: self.now, input, choices, sent, state, ticket });
     }
 
     /// The gate's verdict on the effects of a handler that has changed the state. The machine must be in the new state.
@@ -131,6 +131,15 @@ impl<G: Gate> Node<'_, G> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The failure of a handler, which is reported to the gate if it is the guest's.
+    fn failed(&mut self, input: Input<'_>, choices: &[Choice], fault: Fault) -> Failure {
+        let failure = self.confirm(fault);
+        if let Failure::Fault(fault) = &failure {
+            self.gate.failed(&Failed { input, choices, fault });
+        }
+        failure
     }
 
     /// The guest's fault, or the host's error if that caused it.

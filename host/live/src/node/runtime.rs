@@ -291,6 +291,16 @@ impl<'m, G: Gate> Node<'m, G> {
     /// Acknowledges an [`Output::Persist`]: its record is on the disk and survives a crash.
     pub fn persisted(&mut self, ticket: u64) {
         self.outbox.persisted(ticket);
+        self.gate.persisted(ticket);
+    }
+
+    /// The present state of the protocol, as its machine exports it.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot continue.
+    pub fn export(&mut self) -> Result<Vec<u8>, Failure> {
+        exported(&mut *self.machine, &self.moment.snapshot, &self.identity)
     }
 
     /// The node is about to end: requests a record of the writes that wait for one because they were not synced.

@@ -4,7 +4,7 @@ use host_model::contract::fingerprint::Fingerprint;
 use host_model::contract::{Choice, DurableMap, Envelope, Input, LocalEvent, NodeId};
 
 use crate::carried::Fork;
-use crate::gate::{Cause, Event, Gate, Happened, Judge, Substitute, Verdict};
+use crate::gate::{Cause, Event, Failed, Gate, Happened, Judge, Substitute, Verdict};
 use crate::time::Time;
 use crate::world::memo::Model;
 
@@ -133,7 +133,7 @@ impl<G: Gate> Gate for Recorder<'_, G> {
         if self.forgets {
             return;
         }
-        let Happened { input, choices, sent, state, ticket } = *happened;
+        let Happened { input, choices, sent, state, ticket, .. } = *happened;
         let what = match input {
             Input::Init { .. } => What::Start,
             Input::Message { src, payload } => What::Message { from: src, payload: payload.to_vec() },
@@ -148,5 +148,13 @@ impl<G: Gate> Gate for Recorder<'_, G> {
         };
         let (choices, sent) = (choices.to_vec(), sent.to_vec());
         self.noted.push(Noted { what, choices, sent, state, ticket, found });
+    }
+
+    fn failed(&mut self, failed: &Failed<'_>) {
+        self.gate.failed(failed);
+    }
+
+    fn persisted(&mut self, ticket: u64) {
+        self.gate.persisted(ticket);
     }
 }

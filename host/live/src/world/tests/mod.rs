@@ -20,6 +20,7 @@
 //! | `connections` | links with an order, whose connections break |
 //! | `registers` | a register that clients write and read: linearizable, and nothing acknowledged is lost |
 //! | `register` | that register |
+//! | `recorded` | recordings of nodes, replayed, and followed as logs |
 //! | `linearizable` | whether what clients have seen is that of one register |
 
 mod checkers;
@@ -31,6 +32,7 @@ mod linked;
 mod losses;
 mod memo;
 mod paired;
+mod recorded;
 mod register;
 mod registers;
 mod runtime;

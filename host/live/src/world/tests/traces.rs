@@ -26,7 +26,7 @@ impl Tally {
 }
 
 /// A toy that keeps something in most states, and may run for ever.
-fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
+pub(super) fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
     let toy = if seed.is_multiple_of(3) { Toy::random(seed, nodes) } else { Toy::random_busy(seed, nodes) };
     let toy = toy.with_random_durable(seed).in_medium(seeds::medium(seed));
     Arc::new(match seed % 4 {
