@@ -282,7 +282,7 @@ fn a_folder_that_is_used_again_has_no_old_counterexample() {
     assert_eq!(list("found"), ["mine.json", "stats.json", "trace.txt"], "a run that is refused changes nothing");
     let paxos = bundled("paxos");
     place.host(&["run", paxos, "--set", "bug=last-response", "--out", "p"]).exits(12);
-    let mut trace: serde_json::Value =
+    let mut trace: Value =
         serde_json::from_str(&std::fs::read_to_string(place.path("p/trace.json")).expect("there")).expect("JSON");
     trace["finding"].take();
     trace["steps"].as_array_mut().expect("a list").truncate(2);

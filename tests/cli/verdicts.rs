@@ -121,8 +121,8 @@ fn passes(place: &Place, scenario: &str, expect: &str) -> bool {
     assert_eq!(has_passed, xml.contains("tests=\"1\" failures=\"0\" errors=\"0\""), "{xml}");
     assert_eq!(has_passed, !xml.contains("<failure "), "{xml}");
     let sarif = std::fs::read_to_string(place.path("out.sarif")).expect("it is written");
-    let sarif: serde_json::Value = serde_json::from_str(&sarif).expect("it is JSON");
-    assert_eq!(has_passed, sarif["runs"][0]["results"] == serde_json::json!([]), "{sarif}");
+    let sarif: Value = serde_json::from_str(&sarif).expect("it is JSON");
+    assert_eq!(has_passed, sarif["runs"][0]["results"] == json!([]), "{sarif}");
     assert_eq!(has_passed, !ran.out.contains("::error file=t.scenario.toml"), "{ran:?}");
     assert_eq!(has_passed, ran.out.contains("ok      t.scenario.toml"), "{ran:?}");
     ran.exits(u8::from(!has_passed));
