@@ -138,6 +138,7 @@ fn check_plugin(owner: &Owner, plugin: &LoadedPlugin) -> Result<(), Failure> {
 }
 
 /// A part of the segments of a node, in their order.
+#[derive(Clone, Copy)]
 enum Part<'p> {
     Head(&'p Head),
     Entry(&'p Entry),
