@@ -102,7 +102,7 @@ fn plan(seed: u64, nodes: u32) -> Plan {
         loss: Share(100_000 * (seed % 4) as u32),
         repeats: Share(100_000 * (seed % 3) as u32),
         full: Share(50_000 * (seed % 2) as u32),
-        kills: (seed % 8 > 0).then_some(kills),
+        kills: (!seed.is_multiple_of(8)).then_some(kills),
         time: Duration::from_secs(3),
         calm: Duration::from_secs(1),
         ..Plan::ideal(seed, nodes, settings)
