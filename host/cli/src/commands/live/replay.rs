@@ -91,9 +91,8 @@ fn files(arguments: &LiveReplayArguments, environment: &Environment<'_>) -> Resu
     files.retain(|node, _| arguments.id.is_none_or(|id| id == *node));
     if files.is_empty() {
         let of = arguments.id.map(|id| format!(" of node {id}")).unwrap_or_default();
-        return Err(Failure::configuration(format_args!("{name} has no recording{of}")).help(
-            "a recording consists of files such as node-0.000001.rec, which `host live up --record DIR` writes",
-        ));
+        return Err(Failure::configuration(format_args!("{name} has no recording{of}"))
+            .help("a recording consists of files such as node-0.000001.rec, which nodes with --record write"));
     }
     Ok(files)
 }
