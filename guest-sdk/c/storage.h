@@ -96,6 +96,7 @@ static inline void table_close(struct table_range *range) {
 // The number of a key.
 static inline uint64_t table_number(const plugin_list_u8_t *key) {
     uint64_t number = 0;
+    if (key->len < 8) __builtin_trap(); // It is no key of a table.
     for (size_t at = key->len - 8; at < key->len; at++) number = number << 8 | key->ptr[at];
     return number;
 }
@@ -111,6 +112,7 @@ static inline bool table_next(struct table_range *range) {
         range->is_over = range->page.len < TABLE_PAGE;
         if (range->page.len == 0) return false;
         const plugin_list_u8_t *last = &range->page.ptr[range->page.len - 1].key;
+        if (last->len >= sizeof range->start.bytes) __builtin_trap(); // It is no key of a table.
         memcpy(range->start.bytes, last->ptr, last->len);
         range->start.bytes[last->len] = 0;
         range->start.length = last->len + 1;

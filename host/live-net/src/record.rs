@@ -88,8 +88,12 @@ pub fn numbers(path: &Path) -> Option<(u32, u64)> {
 ///
 /// # Errors
 ///
-/// It cannot be read, or is longer than any segment.
+/// It cannot be read, is no regular file, or is longer than any segment.
 pub fn read_segment(path: &Path) -> io::Result<Vec<u8>> {
+    // A named pipe would be waited for.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
     let mut bytes = Vec::new();
     File::open(path)?.take(SEGMENT_LONGEST + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > SEGMENT_LONGEST {
@@ -146,7 +150,7 @@ impl Recorder {
 
     /// Whether the present segment is long enough for a next one.
     pub(crate) fn is_long(&self) -> bool {
-        self.written >= self.place.bytes_max / SEGMENTS
+        self.written >= (self.place.bytes_max / SEGMENTS).min(SEGMENT_LONGEST / 2)
     }
 
     /// Begins the next segment.

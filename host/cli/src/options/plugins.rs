@@ -152,7 +152,7 @@ pub struct TestArguments {
     /// Write the results as JUnit XML, too
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Write the failures as SARIF 2.1.0, too, for code scanning; violations have their events as a code flow
+    /// Write the failures as SARIF 2.1.0, too, for code scanning; violations of scenarios have their events as a code flow
     #[arg(long, value_name = "FILE")]
     pub sarif: Option<PathBuf>,
     /// Keep the output of `host run --out` for each scenario, in a folder of its name below this one

@@ -84,7 +84,11 @@ fn files(arguments: &LiveReplayArguments, environment: &Environment<'_>) -> Resu
     let mut files = match path.metadata().map_err(cannot)?.is_dir() {
         true => segments(&path).map_err(cannot)?,
         false => {
-            let (node, number) = numbers(&path).unwrap_or((arguments.id.unwrap_or(0), 1));
+            // A file by itself may have any name.
+            let bytes = bytes_of(&path)?;
+            let head = Segment::open(&bytes).map_err(|error| wrong(&path, error))?.map(|(_, head)| head.owner.node);
+            let (named, number) = numbers(&path).unwrap_or((arguments.id.unwrap_or(0), 1));
+            let node = head.unwrap_or(named);
             BTreeMap::from([(node, BTreeMap::from([(number, path)]))])
         }
     };
@@ -246,6 +250,13 @@ impl Replayed {
                 ));
             }
             Part::Head(head) => {
+                if head.owner.node != self.node {
+                    let (node, named) = (head.owner.node, self.node);
+                    return Err(Failure::configuration(format_args!(
+                        "a segment with the name of node {named} is of node {node}"
+                    ))
+                    .help("give the files of the recording their former names"));
+                }
                 if head.owner.digest != digest {
                     let (name, other) = (&head.owner.plugin, &head.owner.digest);
                     return Err(Failure::configuration(format_args!(

@@ -60,11 +60,15 @@ impl FreshLocals {
         out.words(&rest.iter().map(|is_new| u32::from(*is_new)).collect::<Vec<_>>());
     }
 
-    /// Loads it; none unless there are `rest` items of the batch if that was noted.
+    /// Loads it; none unless there are `rest` items of the batch, and some, if that was noted.
     pub fn load(rest: usize, saved: &mut Reader<'_>) -> Option<Self> {
         let followed = saved.words()?.into_iter().map(LocalStateId).collect();
         let is_noted = saved.number()? != 0;
         let of_batch: Vec<bool> = saved.words()?.into_iter().map(|is_new| is_new != 0).collect();
-        (of_batch.len() == if is_noted { rest } else { 0 }).then_some(Self { followed, of_batch, is_noted })
+        (is_noted != of_batch.is_empty() && [0, rest].contains(&of_batch.len())).then_some(Self {
+            followed,
+            of_batch,
+            is_noted,
+        })
     }
 }
