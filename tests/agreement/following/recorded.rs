@@ -215,14 +215,17 @@ fn followed(seed: u64, tally: &mut Tally) {
     }
 }
 
+/// The usual number of worlds.
+const WORLDS: u64 = 200;
+
 #[test]
 fn recordings_of_all_nodes_are_a_log_that_is_explained() {
     let mut tally = Tally::default();
-    (0..effort::systems(200)).for_each(|seed| followed(seed, &mut tally));
+    (0..effort::systems(WORLDS)).for_each(|seed| followed(seed, &mut tally));
     println!("{tally:?}");
     let Tally { explained, undecided, undone } = tally;
     effort::telling(
-        explained > 100 && undone > 10 && undecided * 10 <= explained,
+        explained >= effort::share(100, WORLDS) && undone >= effort::share(10, WORLDS) && undecided * 10 <= explained,
         format_args!("{explained} explained, {undecided} undecided, {undone} with undone events"),
     );
 }
