@@ -54,6 +54,8 @@ pub struct Lines<'p, 'm> {
     before: Option<DurableState>,
     /// The latest record that is known to be on the disk.
     persisted: u64,
+    /// The kind of the start of the present process.
+    kind: &'static str,
     /// Whether a process of the node has left anything.
     is_known: bool,
     /// The lines so far.
@@ -65,7 +67,16 @@ pub struct Lines<'p, 'm> {
 impl<'p, 'm> Lines<'p, 'm> {
     /// The lines of a node, whose recording begins with its first start.
     pub fn new(player: &'p mut Player<'m>) -> Self {
-        Self { player, pending: Vec::new(), before: None, persisted: 0, is_known: false, done: Vec::new(), begun: 0 }
+        Self {
+            player,
+            pending: Vec::new(),
+            before: None,
+            persisted: 0,
+            kind: "start",
+            is_known: false,
+            done: Vec::new(),
+            begun: 0,
+        }
     }
 
     /// Takes the head of the next segment.
@@ -129,11 +140,14 @@ impl<'p, 'm> Lines<'p, 'm> {
         self.is_known |= count > 0;
         self.done.extend(self.pending.drain(..).take(count).map(|pending| pending.line));
         (self.before, self.persisted) = (found, 0);
-        Ok(match (self.is_known, is_outage) {
+        // After a start that was undone, the next one follows the events before it, and may have lost the same writes.
+        self.kind = match (self.is_known, is_outage) {
             (false, _) => "start",
+            (true, _) if count == 0 => self.kind,
             (true, false) => "reset",
             (true, true) => "outage",
-        })
+        };
+        Ok(self.kind)
     }
 }
 
