@@ -38,7 +38,9 @@ fn a_store_that_is_killed_replays_and_is_explained() {
     let replayed = place.host(&["live", "replay", folder, "--plugin", kv, "--log", "log.ndjson", "--json"]).json();
     assert_eq!(replayed["exit_code"], 0, "{replayed}");
     for node in replayed["nodes"].as_array().expect("a list") {
-        assert!(node["events"].as_u64() > Some(20) && node["starts"] == 2, "{node}");
+        // The majority does not wait for the node that was killed last, which may be killed again before it has started.
+        let has_started = node["starts"] == 2 || node["node"] == 2 && node["starts"] == 1;
+        assert!(node["events"].as_u64() > Some(20) && has_started, "{node}");
         assert_eq!((&node["differs"], &node["failed"]), (&json!(null), &json!([])), "{node}");
     }
     let same = place.host(&["live", "replay", folder, "--plugin", kv, "--against", kv]).exits(0);
