@@ -43,7 +43,7 @@ pub(crate) fn enabled(
     for (node, local) in locals.iter().enumerate() {
         let state = stepper.state(*local);
         enabled[node].extend(state.protocol.local_events.iter().map(|event| Trigger::local(*event)));
-        enabled[node].extend(state.faults.iter().copied());
+        enabled[node].extend(state.faults.iter());
     }
     Ok(enabled)
 }

@@ -265,7 +265,7 @@ impl TracedState {
             Cause::Fault(_) => {
                 let fault = action.cause.trigger(stepper);
                 let possible = &stepper.state(self.locals[action.node as usize]).faults;
-                possible.contains(&fault).then(|| action.cause.clone())?
+                possible.contains(fault).then(|| action.cause.clone())?
             }
             Cause::Local(wanted) => {
                 let possible = &stepper.state(self.locals[action.node as usize]).protocol.local_events;

@@ -75,6 +75,6 @@ pub mod audit;
 pub mod contract;
 pub mod lts;
 pub mod scenario;
-#[cfg(feature = "toys")]
+#[cfg(any(test, feature = "toys"))]
 pub mod toys;
 pub mod trace;

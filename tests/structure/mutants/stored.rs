@@ -32,6 +32,7 @@ const fn of_outages(what: &'static str, file: &'static str, change: [&'static st
 const MAP: &str = "host/model/src/contract/durable_map.rs";
 const NODE_MAP: &str = "host/model/src/contract/node_map.rs";
 const UNSYNCED: &str = "host/model/src/scenario/unsynced.rs";
+const MAP_LIST: &str = "host/model/src/scenario/map_list.rs";
 const FAULT_STATE: &str = "host/model/src/scenario/fault_state.rs";
 const CHANGES: &str = "host/live/src/disk/changes.rs";
 const LOG: &str = "host/live/src/disk/log.rs";
@@ -103,14 +104,41 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of_model(
         "an outage can leave the present map as an earlier one",
         UNSYNCED,
-        ["        self.0.retain(|map| map != after);\n", ""],
+        ["        self.0.remove(after);\n", ""],
         LEAVES,
     ),
     of_model(
         "a sync leaves what was written before it",
         UNSYNCED,
-        ["self.0.clear();\n                self.0.push(map.clone());", "self.0.push(map.clone());"],
+        ["self.clear();\n                self.0.push(map.clone());", "self.0.push(map.clone());"],
         LEAVES,
+    ),
+    of_model(
+        "the place of a map does not count those before it",
+        MAP_LIST,
+        ["                before += 1;\n", ""],
+        &["a_list_is_one_and_its_copies_never_change", "random_handlers_leave_the_maps_of_the_definition"],
+    ),
+    of_model(
+        "lists that differ in their last maps are equal",
+        MAP_LIST,
+        [".update(&hash(&right));", ";"],
+        &["different_lists_have_different_words"],
+    ),
+    of_model(
+        "a list is copied as a whole at each change",
+        MAP_LIST,
+        [
+            "self.root = merge(&self.root, &Some(Node::leaf(map, ticket)));",
+            "self.root = merge(&copied(&self.root), &Some(Node::leaf(map, ticket)));\n        fn copied(tree: &Tree) -> Tree {\n            tree.as_ref().map(|node| node.with(copied(&node.left), copied(&node.right)))\n        }",
+        ],
+        &["successive_lists_share_their_maps"],
+    ),
+    of_model(
+        "a fault that is counted is one more than there are",
+        "host/model/src/lts/own_faults.rs",
+        ["(loss <= self.losing && self", "(loss <= self.losing + 1 && self"],
+        &["faults_that_are_counted_are_those_that_would_be_listed"],
     ),
     of_outages(
         "a sync is durable with all that its handler writes behind it",
@@ -138,7 +166,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of_outages(
         "an outage loses nothing",
         "host/model/src/lts/jobs.rs",
-        ["state.fault_state.map_without(fault.unsynced());", "state.fault_state.map_without(0);"],
+        [
+            "ProtocolEvent::Restart(state.fault_state.map_without(fault.unsynced()).map(MapKey::from)),",
+            "ProtocolEvent::Restart(None),",
+        ],
     ),
     of_outages(
         "an outage loses nothing where a finding is confirmed",

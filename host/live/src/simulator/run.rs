@@ -228,8 +228,8 @@ impl Run<'_, '_> {
     /// last `sync` as is drawn, all numbers being equally likely.
     pub(super) fn reset(&mut self, node: NodeId) -> Result<(), MachineError> {
         let local = self.locals[node as usize];
-        let is_restart = |trigger: &&Trigger| trigger.fault().is_some_and(FaultEvent::is_restart);
-        let restarts: Vec<Trigger> = self.stepper.state(local).faults.iter().filter(is_restart).copied().collect();
+        let is_restart = |trigger: &Trigger| trigger.fault().is_some_and(FaultEvent::is_restart);
+        let restarts: Vec<Trigger> = self.stepper.state(local).faults.iter().filter(is_restart).collect();
         if restarts.is_empty() {
             return Ok(());
         }

@@ -206,7 +206,7 @@ impl<'l> Memory<'l> {
         let state = self.stepper.state(here);
         let map = durable.map(|durable| durable.map.clone()).unwrap_or_default();
         let outage = Trigger::from(FaultEvent::outage(state.fault_state.changes_behind(&map)));
-        if state.faults.contains(&outage) { outage } else { Trigger::from(FaultEvent::restart()) }
+        if state.faults.contains(outage) { outage } else { Trigger::from(FaultEvent::restart()) }
     }
 
     /// A captured local state with the present faults of its node, if the protocol state is the same: an event can change the faults
@@ -268,7 +268,7 @@ impl<'l> Memory<'l> {
                 let own = Trigger::from(FaultEvent::disconnect(*peer));
                 let (state, noticed) = (self.stepper.state(here), self.noticed);
                 let is_noticed = noticed == Some((state.protocol.node, *peer));
-                Some(match !is_noticed && state.faults.contains(&own) {
+                Some(match !is_noticed && state.faults.contains(own) {
                     true => own,
                     false => Trigger::deliver(self.stepper.arriving(here, *peer, None)),
                 })

@@ -23,10 +23,6 @@ pub struct LocalEventId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QuorumId(pub u32);
 
-/// A durable map that an outage can leave, interned by its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct MapId(pub(crate) u32);
-
 /// A name and size of quorums, interned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindId(pub u32);
@@ -107,6 +103,11 @@ impl Trigger {
             Some(restart) => restart.losing(low),
             None => FaultEvent::new(fault, low.checked_sub(1)),
         }
+    }
+
+    /// The same fault, which loses this many of the latest changes of the durable map; none if it loses no writes.
+    pub(crate) fn losing(self, unsynced: u32) -> Option<Self> {
+        self.fault()?.losing(unsynced).map(Self::from)
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.

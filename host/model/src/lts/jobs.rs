@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::contract::{NodeId, Role};
 use crate::lts::handler::{Cause, Job};
 use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
-use crate::lts::protocol_step::{ProtocolEvent, ProtocolStep};
+use crate::lts::protocol_step::{MapKey, ProtocolEvent, ProtocolStep};
 use crate::lts::state::{LocalState, Message};
 use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
@@ -34,10 +34,7 @@ impl Tables {
         } else {
             let fault = trigger.fault()?;
             match fault.peer() {
-                None => {
-                    let map = state.fault_state.map_without(fault.unsynced());
-                    ProtocolEvent::Restart(map.map(|map| self.map_ids[&map.fingerprint()]))
-                }
+                None => ProtocolEvent::Restart(state.fault_state.map_without(fault.unsynced()).map(MapKey::from)),
                 Some(peer) => error(peer)?,
             }
         };
@@ -50,12 +47,12 @@ impl Tables {
         !is_notice && rules.breaks_instead(state.protocol.fingerprint, *from, *to, payload)
     }
 
-    /// The handler of a step, to be executed.
+    /// The handler of a step, to be executed, which is that of this pair.
     ///
     /// # Panics
     ///
     /// The node is stuck in a fault; or a message of a quorum was never asked for.
-    pub(crate) fn job(&self, step: &ProtocolStep) -> Job {
+    pub(crate) fn job(&self, step: &ProtocolStep, pair: (LocalStateId, Trigger)) -> Job {
         let state = &self.protocol_states[step.protocol_state.0 as usize];
         let from = state.snapshot.clone().expect("nothing happens at a node that is stuck in a fault");
         let cause = match step.cause {
@@ -65,7 +62,12 @@ impl Tables {
             }
             ProtocolEvent::Quorum(quorum) => self.quorum_cause(step.protocol_state, quorum),
             ProtocolEvent::Local(event) => Cause::Local(Arc::clone(&self.local_events[event.0 as usize])),
-            ProtocolEvent::Restart(map) => Cause::Restart(map.map(|map| self.maps[map.0 as usize].clone())),
+            ProtocolEvent::Restart(None) => Cause::Restart(None),
+            ProtocolEvent::Restart(Some(_)) => {
+                let (fault_state, fault) = (&self.states[pair.0.0 as usize].fault_state, pair.1.fault());
+                let map = fault.and_then(|fault| fault_state.map_without(fault.unsynced()));
+                Cause::Restart(map.cloned())
+            }
             ProtocolEvent::Error(peer) => Cause::Error(peer),
         };
         Job { node: state.node, from, cause }

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `idle` | machines that no stepper uses at the moment |
 //! | `ids` | ids of interned items; triggers of handlers as integers |
+//! | `own_faults` | the faults that can happen in a local state |
 //! | `state` | protocol states, local states, messages, outcomes of handlers |
 //! | `protocol_step` | handler executions by protocol state, whatever the fault state of the node |
 //! | `tables` | tables of all interned items |
@@ -41,6 +42,7 @@ mod intern;
 mod jobs;
 mod links;
 mod mover;
+mod own_faults;
 mod pool;
 mod protocol_step;
 mod questions;
@@ -56,6 +58,7 @@ pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
 pub use links::{AsMessage, NodeLinks};
 pub use mover::Mover;
+pub use own_faults::OwnFaults;
 pub use state::{LocalState, Message, Outcome, ProtocolState, Step};
 pub use stepper::Stepper;
 pub use system::{Coverage, Lts, LtsCounts, Promise};

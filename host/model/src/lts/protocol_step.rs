@@ -1,8 +1,8 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever the fault state of the node.
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, Draws, Envelope, Likelihood, NodeId, Synced};
-use crate::lts::ids::{LocalEventId, MapId, MessageId, ProtocolStateId, QuorumId};
+use crate::contract::{Choice, Draws, DurableMap, Envelope, Likelihood, NodeId, Synced};
+use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
 
 /// A handler execution as the protocol knows it: by protocol state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,9 +22,21 @@ pub(crate) enum ProtocolEvent {
     /// A local event.
     Local(LocalEventId),
     /// `init` with the durable state, and with this map if it is not that of the protocol state.
-    Restart(Option<MapId>),
+    Restart(Option<MapKey>),
     /// A transport error.
     Error(NodeId),
+}
+
+/// A durable map, by 128 bits of its fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct MapKey([u8; 16]);
+
+impl From<&DurableMap> for MapKey {
+    fn from(map: &DurableMap) -> Self {
+        let fingerprint = map.fingerprint();
+        let (halves, _) = fingerprint.as_chunks();
+        Self(halves[0])
+    }
 }
 
 /// The end of such an execution.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, ClassId, Draws, DurableMap, Fault, Judgement, Likelihood, NodeId, Snapshot};
+use crate::contract::{Choice, ClassId, Draws, Fault, Judgement, Likelihood, NodeId, Snapshot};
 use crate::lts::ids::{LocalEventId, LocalStateId, MessageId, ProtocolStateId, Trigger};
+use crate::lts::own_faults::OwnFaults;
 use crate::scenario::{FaultState, Route};
 
 /// A protocol state: the state that the protocol of a node keeps, with the answers to all of the host's questions about it.
@@ -46,7 +47,7 @@ pub struct LocalState {
     /// The hash of both; that of the protocol state if there was no fault.
     pub fingerprint: Fingerprint,
     /// The faults that can happen here. One that would change nothing is included, but has no outcomes.
-    pub faults: Box<[Trigger]>,
+    pub faults: OwnFaults,
     /// Whether a message to the node can be lost here.
     pub can_lose: bool,
     /// The id of the protocol state.
@@ -56,8 +57,7 @@ pub struct LocalState {
 impl LocalState {
     /// Bytes kept for it, without the protocol state.
     pub(crate) fn bytes(&self) -> usize {
-        let maps = self.fault_state.unsynced_maps().count() * size_of::<DurableMap>();
-        size_of::<Self>() + size_of_val(&*self.faults) + maps
+        size_of::<Self>() + self.faults.bytes() + self.fault_state.own_bytes()
     }
 
     /// Whether the node is stuck in a fault: no event happens there any more.

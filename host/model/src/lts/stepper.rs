@@ -165,12 +165,15 @@ impl<'l> Stepper<'l> {
         let handlers_max = pairs.len().min(JOBS_MAX);
         let mut asked: FxHashSet<ProtocolStep> = FxHashSet::with_capacity_and_hasher(handlers_max, FxBuildHasher);
         let (mut steps, mut jobs) = (Vec::with_capacity(handlers_max), Vec::with_capacity(handlers_max));
-        let wanted = pairs.iter().filter_map(|pair| tables.protocol_step(&self.lts.rules, pair.0, pair.1));
-        for step in
-            wanted.filter(|step| !tables.protocol_steps.contains_key(step) && asked.insert(*step)).take(JOBS_MAX)
-        {
-            jobs.push(tables.job(&step));
-            steps.push(step);
+        for pair in pairs {
+            let Some(step) = tables.protocol_step(&self.lts.rules, pair.0, pair.1) else { continue };
+            if steps.len() == JOBS_MAX {
+                break;
+            }
+            if !tables.protocol_steps.contains_key(&step) && asked.insert(step) {
+                jobs.push(tables.job(&step, *pair));
+                steps.push(step);
+            }
         }
         (steps, jobs)
     }

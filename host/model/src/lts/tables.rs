@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::contract::fingerprint::{self, Fingerprint};
-use crate::contract::{ClassId, DurableMap, LocalEvent, NodeId, Quorum, Role, Snapshot, ViewId};
-use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MapId, MessageId, ProtocolStateId, QuorumId, Trigger};
+use crate::contract::{ClassId, LocalEvent, NodeId, Quorum, Role, Snapshot, ViewId};
+use crate::lts::ids::{KindId, LocalEventId, LocalStateId, MessageId, ProtocolStateId, QuorumId, Trigger};
+use crate::lts::own_faults::OwnFaults;
 use crate::lts::protocol_step::{ProtocolOutcome, ProtocolStep};
 use crate::lts::snapshots::SharedSnapshots;
 use crate::lts::state::{LocalState, Message, Outcome, ProtocolState};
@@ -24,9 +25,6 @@ pub(crate) struct Tables {
     /// Handler executions that another local state with the same protocol state can request.
     pub(crate) protocol_steps: FxHashMap<ProtocolStep, Arc<[ProtocolOutcome]>>,
     protocol_steps_bytes: u64,
-    /// The durable maps that outages can leave in place of present ones. They share their entries with those of snapshots.
-    pub(crate) maps: Vec<DurableMap>,
-    pub(crate) map_ids: FxHashMap<[u8; 32], MapId>,
     pub(crate) messages: Vec<Arc<Message>>,
     message_ids: FxHashMap<Fingerprint, MessageId>,
     /// For each node whether it takes quorums.
@@ -119,11 +117,13 @@ impl Tables {
         let id = *self.state_ids.entry(fingerprint).or_insert(next);
         if id == next {
             let protocol = Arc::clone(protocol);
-            fault_state.unsynced_maps().for_each(|map| self.intern_map(map));
             // No event happens at a node that is stuck in a fault of the guest.
             let faults = match protocol.snapshot {
-                Some(_) => rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from).collect(),
-                None => Box::default(),
+                Some(_) => {
+                    let listed = rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from);
+                    OwnFaults::new(listed.collect(), rules.losses_of_writes(protocol.node, &fault_state))
+                }
+                None => OwnFaults::default(),
             };
             let can_lose = protocol.snapshot.is_some() && rules.can_lose(&fault_state);
             let state = LocalState { protocol, fault_state, fingerprint, faults, can_lose, protocol_id };
@@ -131,14 +131,6 @@ impl Tables {
             self.states.push(Arc::new(state));
         }
         id
-    }
-
-    fn intern_map(&mut self, map: &DurableMap) {
-        let next = MapId(next_id(self.maps.len()));
-        if *self.map_ids.entry(map.fingerprint()).or_insert(next) == next {
-            self.grow(size_of::<DurableMap>());
-            self.maps.push(map.clone());
-        }
     }
 
     /// Keeps the executions of a handler.

@@ -128,6 +128,11 @@ impl FaultState {
         self.unsynced.iter()
     }
 
+    /// Bytes that it does not share with the state before, about.
+    pub(crate) fn own_bytes(&self) -> usize {
+        self.unsynced.own_bytes()
+    }
+
     /// Notes the writes of a handler that began with one map and ended with another one; a node that is stuck has none.
     pub(crate) fn write(&mut self, before: &DurableMap, synced: &Synced, after: Option<&DurableMap>, rules: &Rules) {
         match after {
@@ -303,7 +308,7 @@ impl Rules {
         all.find(|(_, count, max)| count > max)
     }
 
-    /// The faults that can still happen at a node in this fault state.
+    /// The faults that can still happen at a node in this fault state, without losses of writes.
     pub(crate) fn faults(&self, me: NodeId, fault_state: &FaultState) -> Vec<FaultEvent> {
         if self.is_absent(me) {
             return Vec::new();
@@ -313,7 +318,19 @@ impl Rules {
         let events = left.flat_map(|(fault, _)| {
             std::iter::once(None).chain(peers().map(Some)).filter_map(move |peer| FaultEvent::new(fault, peer))
         });
-        let changes = fault_state.unsynced.len() as u32;
-        events.flat_map(|event| (0..=changes).map_while(move |changes| event.losing(changes))).collect()
+        events.collect()
+    }
+
+    /// The number of losses of writes with which the last of these faults can happen as well.
+    pub(crate) fn losses_of_writes(&self, me: NodeId, fault_state: &FaultState) -> u32 {
+        let last = self.faults(me, fault_state).last().copied();
+        if last.is_some_and(FaultEvent::loses_writes) { fault_state.unsynced.len() as u32 } else { 0 }
+    }
+
+    /// Whether this fault can still happen at a node in this fault state.
+    pub(crate) fn can_meet(&self, me: NodeId, fault_state: &FaultState, fault: FaultEvent) -> bool {
+        let without_loss = FaultEvent::new(fault.id(), fault.peer());
+        without_loss.is_some_and(|fault| self.faults(me, fault_state).contains(&fault))
+            && fault.unsynced() <= self.losses_of_writes(me, fault_state)
     }
 }

@@ -10,6 +10,7 @@
 //! | `route` | the route of a message or notice |
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
 //! | `unsynced` | the writes of a node that are not on its disk for certain |
+//! | `map_list` | a persistent list of different durable maps |
 //! | `network` | messages in flight: those that can be taken next, and those that a step takes, loses and sends |
 
 mod cluster;
@@ -17,6 +18,7 @@ pub(crate) mod fault_state;
 pub mod faults;
 mod length;
 mod link;
+mod map_list;
 mod names;
 mod network;
 mod route;

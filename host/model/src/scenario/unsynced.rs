@@ -1,25 +1,23 @@
 //! The writes of a node that are not on its disk for certain.
 
-use std::cmp::Ordering;
-use std::hash::{Hash, Hasher};
-
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::contract::hex::Hex;
 use crate::contract::{DurableMap, Synced};
+use crate::scenario::map_list::MapList;
 
 /// The durable maps that a power outage can leave in place of the present one, the oldest first: those since the last `sync`, each once.
 ///
 /// Handlers write in order, and a disk keeps what one handler wrote together or not at all, so an outage leaves the map as it was after
 /// one of them. Bounded by the number of different maps that a node has between two calls of `sync`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unsynced(Vec<DurableMap>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Unsynced(MapList);
 
 impl Unsynced {
     /// Whether the present map is on the disk.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The number of maps.
@@ -40,60 +38,38 @@ impl Unsynced {
 
     /// The number of latest changes to lose to get this map; 0 if it is not among them.
     pub(crate) fn changes_behind(&self, map: &DurableMap) -> u32 {
-        self.0.iter().position(|other| other == map).map_or(0, |index| (self.0.len() - index) as u32)
+        self.0.position(map).map_or(0, |index| (self.0.len() - index) as u32)
     }
 
     /// Nothing is left to lose.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.0 = MapList::default();
     }
 
     /// Notes a handler that began with one map and ended with another.
     pub(crate) fn note(&mut self, before: DurableMap, synced: &Synced, after: &DurableMap) {
         match synced {
-            Synced::AtTheEnd => self.0.clear(),
+            Synced::AtTheEnd => self.clear(),
             Synced::UpTo(map) => {
-                self.0.clear();
+                self.clear();
                 self.0.push(map.clone());
             }
-            Synced::Nothing => {
-                self.0.retain(|map| *map != before);
-                self.0.push(before);
-            }
+            Synced::Nothing => self.0.push(before),
         }
-        self.0.retain(|map| map != after);
+        self.0.remove(after);
     }
 
-    /// Words to be hashed.
+    /// Words to be hashed; none where nothing can be lost.
     pub(crate) fn words(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().flat_map(|map| {
-            let bytes = map.fingerprint();
-            let (words, _) = bytes.as_chunks();
-            let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
-            words
-        })
+        let hash = self.0.hash();
+        let (words, _) = hash.as_chunks();
+        let words: Vec<u32> = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        words.into_iter().filter(|_| !self.is_empty())
     }
 
-    fn fingerprints(&self) -> impl Iterator<Item = [u8; 32]> {
-        self.0.iter().map(DurableMap::fingerprint)
-    }
-}
-
-impl PartialOrd for Unsynced {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Unsynced {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.fingerprints().cmp(other.fingerprints())
-    }
-}
-
-impl Hash for Unsynced {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.fingerprints().for_each(|fingerprint| fingerprint.hash(state));
+    /// Bytes that it does not share with the state before, about.
+    pub(crate) fn own_bytes(&self) -> usize {
+        self.0.own_bytes()
     }
 }
 
@@ -114,6 +90,7 @@ impl<'d> Deserialize<'d> for Unsynced {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::toys::Dice;
 
     /// A map with one entry of this number; 0 is the empty one.
     fn map(number: u8) -> DurableMap {
@@ -133,7 +110,66 @@ mod tests {
         assert!((1..).zip(&by_number).all(|(changes, map)| unsynced.changes_behind(map) == changes));
         assert_eq!(unsynced.changes_behind(&before), 0, "the present map loses none");
         assert_eq!((unsynced.without(0), by_number.len()), (None, unsynced.len()));
-        unsynced.0
+        unsynced.iter().cloned().collect()
+    }
+
+    /// The definition: a list without any sharing.
+    #[derive(Default)]
+    struct Naive(Vec<DurableMap>);
+
+    impl Naive {
+        fn note(&mut self, before: DurableMap, synced: &Synced, after: &DurableMap) {
+            match synced {
+                Synced::AtTheEnd => self.0.clear(),
+                Synced::UpTo(map) => self.0 = vec![map.clone()],
+                Synced::Nothing => {
+                    self.0.retain(|map| *map != before);
+                    self.0.push(before);
+                }
+            }
+            self.0.retain(|map| map != after);
+        }
+    }
+
+    /// Random handlers at nodes with few and many different maps, most of them without `sync`.
+    #[test]
+    fn random_handlers_leave_the_maps_of_the_definition() {
+        let mut longest = 0;
+        for seed in 0..80 {
+            let mut dice = Dice(seed);
+            let maps = [3, 20, 200][seed as usize % 3];
+            let (mut ours, mut naive, mut before) = (Unsynced::default(), Naive::default(), map(0));
+            for _ in 0..200 {
+                let after = map(dice.below(maps) as u8);
+                let synced = match dice.below(40) {
+                    0 => Synced::AtTheEnd,
+                    1 | 2 => Synced::UpTo(map(dice.below(maps) as u8)),
+                    _ => Synced::Nothing,
+                };
+                ours.note(before.clone(), &synced, &after);
+                naive.note(before, &synced, &after);
+                assert!(ours.iter().eq(&naive.0), "seed {seed}");
+                let behind = |map: &DurableMap| naive.0.iter().rev().position(|other| other == map);
+                for number in 0..maps as u8 {
+                    let changes = behind(&map(number)).map_or(0, |place| place + 1);
+                    assert_eq!(ours.changes_behind(&map(number)) as usize, changes, "seed {seed}");
+                }
+                let by_number = (1..=ours.len() as u32).map(|changes| ours.without(changes));
+                assert!(by_number.eq(naive.0.iter().rev().map(Some)), "seed {seed}");
+                longest = longest.max(ours.len());
+                before = after;
+            }
+        }
+        assert!(longest > 50, "{longest}");
+    }
+
+    /// States that differ in what an outage can leave are hashed as different words, and a disk without such maps as none.
+    #[test]
+    fn different_lists_have_different_words() {
+        let lists = [&[][..], &[0], &[1], &[0, 1], &[1, 0], &[0, 1, 2], &[1, 0, 2]];
+        let words = |list: &&[u8]| Unsynced(list.iter().map(|number| map(*number)).collect()).words().collect();
+        let words: std::collections::BTreeSet<Vec<u32>> = lists.iter().map(words).collect();
+        assert_eq!((words.len(), words.first().map(Vec::len)), (lists.len(), Some(0)));
     }
 
     #[test]

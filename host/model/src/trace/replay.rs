@@ -486,7 +486,7 @@ impl Situation for Replay {
     }
 
     fn can_meet(&self, node: NodeId, fault: FaultEvent) -> bool {
-        self.rules.faults(node, &self.fault_states[node as usize]).contains(&fault)
+        self.rules.can_meet(node, &self.fault_states[node as usize], fault)
     }
 }
 

@@ -53,11 +53,11 @@ impl Budgets {
         happened: u32,
     ) -> (impl Iterator<Item = Trigger> + use<'k>, bool) {
         let state = known.brief(local).has_own_events.then(|| known.state(local));
-        let (events, faults) =
-            state.map_or((&[][..], &[][..]), |state| (&*state.protocol.local_events, &*state.faults));
+        let events = state.map_or(&[][..], |state| &state.protocol.local_events);
+        let faults = state.into_iter().flat_map(|state| state.faults.iter());
         let is_cut = self.local_events_max.is_some_and(|max| happened >= max);
         let left = if is_cut { &[] } else { events };
-        (left.iter().map(|event| Trigger::local(*event)).chain(faults.iter().copied()), is_cut && !events.is_empty())
+        (left.iter().map(|event| Trigger::local(*event)).chain(faults), is_cut && !events.is_empty())
     }
 }
 

@@ -308,7 +308,7 @@ impl<'l> LocalSpace<'l> {
                 pairs.extend(events.map(|event| (reached.state, Trigger::local(*event))));
             }
             if !reached.faults_done {
-                pairs.extend(local_state.faults.iter().map(|fault| (reached.state, *fault)));
+                pairs.extend(local_state.faults.iter().map(|fault| (reached.state, fault)));
             }
         }
         // Executes no more than the bound on work admits.
@@ -369,8 +369,8 @@ impl<'l> LocalSpace<'l> {
             return Ok(false);
         }
         if !std::mem::replace(&mut self.states[at].faults_done, true) {
-            for fault in &local_state.faults {
-                if !self.execute(stepper, index, *fault, Label::Fault, may_continue)? {
+            for fault in local_state.faults.iter() {
+                if !self.execute(stepper, index, fault, Label::Fault, may_continue)? {
                     return Ok(false);
                 }
             }

@@ -336,13 +336,7 @@ fn commutes(
     }
     let local = |state: LocalStateId, stepper: &Stepper<'_>| -> BTreeSet<Trigger> {
         let state = stepper.state(state);
-        state
-            .protocol
-            .local_events
-            .iter()
-            .map(|event| Trigger::local(*event))
-            .chain(state.faults.iter().copied())
-            .collect()
+        state.protocol.local_events.iter().map(|event| Trigger::local(*event)).chain(state.faults.iter()).collect()
     };
     let local_events = local(at, stepper);
     if local_events != local(after, stepper) {

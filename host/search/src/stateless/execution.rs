@@ -477,12 +477,12 @@ impl Execution {
             } else {
                 cut.depth |= !state.protocol.local_events.is_empty();
             }
-            for fault in &state.faults {
-                if stepper.is_idle(*local, *fault)? {
+            for fault in state.faults.iter() {
+                if stepper.is_idle(*local, fault)? {
                     continue;
                 }
                 if self.fits(last, &[]) {
-                    enabled.push((node, *fault));
+                    enabled.push((node, fault));
                 } else {
                     cut.depth = true;
                 }

@@ -27,8 +27,8 @@ impl Unfolding<'_, '_> {
         if self.stepper.known().takes_quorums(node) {
             self.schedule_quorums(id, None)?;
         }
-        for fault in &local_state.faults {
-            self.enqueue(size as usize + 1, Extension { prev: id, trigger: *fault, consumed: Consumed::Nothing });
+        for fault in local_state.faults.iter() {
+            self.enqueue(size as usize + 1, Extension { prev: id, trigger: fault, consumed: Consumed::Nothing });
         }
         if self.bounds.local_events.is_some_and(|max| local_events >= max) {
             self.local_events_cut |= !local_state.protocol.local_events.is_empty();

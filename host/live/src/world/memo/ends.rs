@@ -23,7 +23,7 @@ impl<'l> Memory<'l> {
     pub(super) fn breaking(&self, node: NodeId, peer: NodeId) -> Option<Breaking> {
         let can_break = |node: NodeId, peer: NodeId| {
             let event = Trigger::from(FaultEvent::disconnect(peer));
-            self.present.get(&node).is_some_and(|present| self.stepper.state(*present).faults.contains(&event))
+            self.present.get(&node).is_some_and(|present| self.stepper.state(*present).faults.contains(event))
         };
         match () {
             () if self.failed.is_some() => None,

@@ -139,7 +139,7 @@ impl Symmetry {
             let renamed = one.faults.iter().filter_map(|fault| Some(self.rename_fault(renaming, fault.fault()?)));
             let mut faults: Vec<Trigger> = renamed.collect();
             faults.sort_unstable();
-            if expected != possible || *faults != *other.faults {
+            if expected != possible || !faults.iter().copied().eq(other.faults.iter()) {
                 return Err(SymmetryError::Asymmetric(format!(
                     "node {} has other events of its own than node {} in the renamed state",
                     one.protocol.node, other.protocol.node

@@ -180,14 +180,14 @@ impl Execution {
         }
         let before = Arc::clone(stepper.state(event.before));
         let after = Arc::clone(stepper.state(event.next));
-        for fault in &before.faults {
-            if stepper.is_idle(event.before, *fault)? {
+        for fault in before.faults.iter() {
+            if stepper.is_idle(event.before, fault)? {
                 continue;
             }
             let is_possible_after =
-                self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, *fault)?;
-            if place.is_in_execution(*fault) || !is_possible_after {
-                found(place.race(*fault, &[]));
+                self.fits(own, &[]) && after.faults.contains(fault) && !stepper.is_idle(event.next, fault)?;
+            if place.is_in_execution(fault) || !is_possible_after {
+                found(place.race(fault, &[]));
             }
         }
         Ok(())
