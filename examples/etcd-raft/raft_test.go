@@ -220,3 +220,34 @@ func TestAnEntryThatIsAcknowledgedWhileItIsBeingWrittenIsLost(t *testing.T) {
 		t.Errorf("both have applied the entry of term %d", first)
 	}
 }
+
+// Two stands for election with its own removal committed and not applied, applies it, and gets the votes of both others.
+func TestANodeThatAppliesItsRemovalWhileItStandsForElectionPanics(t *testing.T) {
+	peers := cluster()
+	one, two, three := peers[0], peers[1], peers[2]
+	must(one.raw.Campaign())
+	one.deliver(two, pb.MsgVote)
+	two.deliver(one, pb.MsgVoteResp)
+	one.deliver(two, pb.MsgApp)
+	two.deliver(one, pb.MsgAppResp)
+	one.applyAll()
+	one.deliver(two, pb.MsgApp)
+	two.applyAll()
+	two.deliver(one, pb.MsgAppResp)
+	must(one.raw.ProposeConfChange(second(2)))
+	one.deliver(two, pb.MsgApp)
+	two.deliver(one, pb.MsgAppResp)
+	one.deliver(two, pb.MsgApp)
+	must(two.raw.Campaign())
+	two.apply()
+	two.deliver(one, pb.MsgVote)
+	two.deliver(three, pb.MsgVote)
+	one.applyAll()
+	one.deliver(two, pb.MsgVoteResp)
+	defer func() {
+		if recover() == nil {
+			t.Errorf("two is %v", two.raw.BasicStatus().RaftState)
+		}
+	}()
+	three.deliver(two, pb.MsgVoteResp)
+}
