@@ -23,7 +23,7 @@ impl Mistake {
 }
 
 /// All mistakes. W1, W2 and W4 of SandTable are the first ones of their names.
-pub const MISTAKES: [Mistake; 17] = [
+pub const MISTAKES: [Mistake; 22] = [
     Mistake {
         name: "previous-zero",
         folder: "plugins/raft-compaction",
@@ -119,6 +119,36 @@ pub const MISTAKES: [Mistake; 17] = [
         name: "snapshot-term, more terms and commands",
         folder: "plugins/raft-compaction",
         options: "--set bug=snapshot-term --set terms=3 --set commands=4 --set heartbeats=4",
+        shortest: None,
+    },
+    Mistake {
+        name: "a removal that is not applied",
+        folder: "examples/etcd-raft",
+        options: "--set late=true --set change=v2 --set timeouts=2 --set removals=2 --set proposals=2 --property election-safety",
+        shortest: None,
+    },
+    Mistake {
+        name: "commit index falls",
+        folder: "examples/pysyncobj",
+        options: "--set timeouts=2 --set ticks=2 --property commit-rises",
+        shortest: None,
+    },
+    Mistake {
+        name: "match index falls",
+        folder: "examples/pysyncobj",
+        options: "--set ticks=6 --breaks 1 --property match-rises",
+        shortest: None,
+    },
+    Mistake {
+        name: "entries of older terms",
+        folder: "examples/pysyncobj",
+        options: "--set timeouts=2 --set ticks=2 --property commits-own-term",
+        shortest: None,
+    },
+    Mistake {
+        name: "late answers, five nodes",
+        folder: "examples/pysyncobj",
+        options: "--nodes 5 --set timeouts=2 --set ticks=1 --set commands=0 --property matched-is-stored",
         shortest: None,
     },
 ];
