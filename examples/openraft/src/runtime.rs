@@ -3,6 +3,7 @@
 use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::panic::Location;
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -61,6 +62,62 @@ impl rt::Instant for Instant {
     }
 }
 
+/// Sleeping that is an event.
+#[derive(Clone, Copy, Debug)]
+pub struct Sleeping {
+    /// That for a microsecond: the library sleeps so long after each write of its log, to report several at once.
+    pub short: bool,
+    /// That of the task which ticks. It sleeps once before it sees that ticks are off.
+    pub ticks: bool,
+}
+
+thread_local! {
+    static SLEEPING: Cell<Sleeping> = const { Cell::new(Sleeping { short: true, ticks: true }) };
+}
+
+impl Sleeping {
+    /// From now on, on this node.
+    pub fn set(self) {
+        SLEEPING.set(self);
+    }
+}
+
+/// Sleeping. Without an event, the tasks that are ready run first.
+pub enum Sleep {
+    Timer(tasks::Sleep),
+    Yield { is_first: bool },
+}
+
+impl Sleep {
+    #[track_caller]
+    fn until(deadline: tasks::Instant) -> Self {
+        let events = SLEEPING.get();
+        let is_short = deadline - tasks::Instant::now() <= Duration::from_micros(1);
+        let is_tick = Location::caller().file().ends_with("core/tick.rs");
+        if is_short && !events.short || is_tick && !events.ticks {
+            Self::Yield { is_first: true }
+        } else {
+            Self::Timer(tasks::sleep_until(deadline))
+        }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, polling: &mut Context<'_>) -> Poll<()> {
+        match &mut *self {
+            Self::Timer(sleep) => Pin::new(sleep).poll(polling),
+            Self::Yield { is_first: false } => Poll::Ready(()),
+            Self::Yield { is_first } => {
+                *is_first = false;
+                polling.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+}
+
 /// A future with a time limit.
 pub struct Timeout<F> {
     sleep: tasks::Sleep,
@@ -81,7 +138,7 @@ impl<F: Future> Future for Timeout<F> {
 impl rt::AsyncRuntime for Runtime {
     type JoinError = tasks::Aborted;
     type JoinHandle<T: 'static> = tasks::JoinHandle<T>;
-    type Sleep = tasks::Sleep;
+    type Sleep = Sleep;
     type Instant = Instant;
     type TimeoutError = tasks::Elapsed;
     type Timeout<R, T: Future<Output = R>> = Timeout<T>;
@@ -102,12 +159,12 @@ impl rt::AsyncRuntime for Runtime {
 
     #[track_caller]
     fn sleep(duration: Duration) -> Self::Sleep {
-        tasks::sleep(duration)
+        Sleep::until(tasks::Instant::now() + duration)
     }
 
     #[track_caller]
     fn sleep_until(deadline: Instant) -> Self::Sleep {
-        tasks::sleep_until(deadline.0)
+        Sleep::until(deadline.0)
     }
 
     #[track_caller]
