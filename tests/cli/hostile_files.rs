@@ -15,7 +15,7 @@ use super::Place;
 const SPARSE_BYTES: u64 = 100 << 30;
 
 /// Each place on the command line that takes a file, with `FILE` in place of it, and the exit code of a refusal.
-const PLACES: [(&[&str], u8); 20] = [
+const PLACES: [(&[&str], u8); 21] = [
     (&["run", "FILE"], 150),
     (&["run", "FILE.wat"], 150),
     (&["build", "FILE.c"], 150),
@@ -36,6 +36,7 @@ const PLACES: [(&[&str], u8); 20] = [
     (&["live", "up", "FILE.toml"], 151),
     (&["live", "node", "FILE.toml", "--id", "0"], 151),
     (&["live", "status", "FILE.toml"], 151),
+    (&["live", "replay", "FILE", "--plugin", "guest.wasm"], 153),
 ];
 
 /// The endings in them.

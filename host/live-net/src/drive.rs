@@ -171,7 +171,7 @@ pub fn run(
     let settings = *settings;
     let owner = Owner::new(identity, settings.network, &place.component);
     let (disk, record) = Disk::open(disk, &owner, place.ways)?;
-    let (recorder, tape) = recorded(place)?;
+    let (mut recorder, tape) = recorded(place)?;
     let (begun, me, nodes, inbox) = (Instant::now(), identity.node, identity.nodes, Arc::<Inbox>::default());
     let steer = watch.as_ref().and_then(|watch| watch.steer.clone());
     let kinds = steer.is_some().then(|| Kinds::new(factory)).transpose().map_err(Failure::from)?;
@@ -180,8 +180,8 @@ pub fn run(
     if let (Some(switch), Some(gate)) = (&mut switch, &mut gate) {
         switch.look(Time(0), gate);
     }
-    let gate = Recorded { gate, tape };
-    let node = Node::start(factory, identity.clone(), settings, gate, record, Time(0))?;
+    let node = Node::start_or_return(factory, identity.clone(), settings, Recorded { gate, tape }, record, Time(0))
+        .map_err(|not_started| record::failed(recorder.as_mut(), not_started))?;
     let (sender, arrivals) = sync_channel(ARRIVALS_MAX);
     let budget = Budget::new(nodes);
     let shared = Shared::new(identity, addresses, tls.clone(), sender, budget.clone());

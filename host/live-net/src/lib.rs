@@ -73,7 +73,7 @@ pub use hold::HoldCounts;
 pub use host_live::disk::{ENTRIES_MAX, MAP_MAX, Owner, PROTOCOL_MAX, Ways};
 pub use host_live::node::DiskId;
 pub use log::{Sink, stamp};
-pub use record::{RecordError, Recording, numbers, read_segment, segments};
+pub use record::{RecordError, Recording, numbers, segments};
 pub use status::{Answers, Asking, Status, status};
 pub use steer::{Steer, SteeringCounts};
 pub use tls::{CredentialFile, Credentials, Tls, TlsError};

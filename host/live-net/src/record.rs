@@ -89,7 +89,7 @@ pub fn numbers(path: &Path) -> Option<(u32, u64)> {
 /// # Errors
 ///
 /// It cannot be read, is no regular file, or is longer than any segment.
-pub fn read_segment(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn read_segment(path: &Path) -> io::Result<Vec<u8>> {
     // A named pipe would be waited for.
     if !std::fs::metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));

@@ -1,18 +1,14 @@
 //! Recordings of the nodes of random worlds: together they are a log that an execution explains.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use host_agreement::effort;
 use host_follow::{Bound, Bounds, Facts, Input, Nodes, Read, Verdict, follow};
 use host_live::disk::Owner;
-use host_live::gate::{self, Event, Failed, Gate, Happened, Judge, Open};
 use host_live::node::Settings;
-use host_live::recording::{Entry, Head, Lines, Next, NoLines, Player, Recorded, Segment, Tape};
-use host_live::time::{Range, Share, Time};
+use host_live::recording::{Entry, Lines, NoLines, Player, Tapes, entries};
+use host_live::time::{Range, Share};
 use host_live::world::{Plan, Trouble, What, World};
 use host_model::contract::{MachineFactory, NodeId};
 use host_model::lts::{Lts, Stepper};
@@ -23,65 +19,11 @@ use serde_json::Value;
 
 use crate::verdicts::Memory;
 
-/// The segments of each node, one per start.
-type Tapes = Rc<RefCell<Vec<Vec<Vec<u8>>>>>;
-
-/// A gate that records into memory, as far as a process has got when it is killed.
-struct Kept {
-    recorded: Recorded<Open>,
-    node: usize,
-    tapes: Tapes,
-}
-
-impl Kept {
-    fn begin(node: NodeId, owner: Owner, tapes: &Tapes) -> Self {
-        let tape = Tape::new(Head::of_start(owner, BTreeMap::new(), 0));
-        let node = node as usize;
-        tapes.borrow_mut()[node].push(Vec::new());
-        Self { recorded: Recorded { gate: Open, tape: Some(tape) }, node, tapes: Rc::clone(tapes) }
-    }
-
-    fn flush(&mut self) {
-        let bytes = self.recorded.tape.as_mut().expect("it has one").take();
-        let mut tapes = self.tapes.borrow_mut();
-        tapes[self.node].last_mut().expect("this start has begun one").extend(bytes);
-    }
-}
-
-impl Gate for Kept {
-    fn judges(&self) -> bool {
-        false
-    }
-
-    fn before(&mut self, now: Time, event: &Event<'_>) -> gate::Verdict {
-        self.recorded.before(now, event)
-    }
-
-    fn after(&mut self, now: Time, event: &Event<'_>, judge: &mut Judge<'_>) -> gate::Verdict {
-        self.recorded.after(now, event, judge)
-    }
-
-    fn happened(&mut self, happened: &Happened<'_>) {
-        self.recorded.happened(happened);
-        self.flush();
-    }
-
-    fn failed(&mut self, failed: &Failed<'_>) {
-        self.recorded.failed(failed);
-        self.flush();
-    }
-
-    fn persisted(&mut self, ticket: u64) {
-        self.recorded.persisted(ticket);
-        self.flush();
-    }
-}
-
 /// A world that has run, with its recordings.
 struct Ran {
     plan: Plan,
     toy: Arc<Toy>,
-    tapes: Vec<Vec<Vec<u8>>>,
+    tapes: Tapes,
     /// Per node, the number of its events that no crash has undone.
     steps: Vec<usize>,
     undone: u64,
@@ -123,8 +65,8 @@ fn toy(seed: u64, nodes: u32) -> Arc<Toy> {
 fn ran(seed: u64) -> Ran {
     let nodes = 2 + (seed % 3) as u32;
     let (plan, toy) = (plan(seed, nodes), toy(seed, nodes));
-    let tapes: Tapes = Rc::new(RefCell::new(vec![Vec::new(); nodes as usize]));
-    let begin = |node| Kept::begin(node, owner(node, &plan), &tapes);
+    let tapes = Tapes::default();
+    let begin = |node| tapes.begin(owner(node, &plan));
     let mut world = World::new(&toy, plan.clone(), begin).expect("toys accept everything");
     world.run().unwrap_or_else(|broken| panic!("seed {seed}: {broken}"));
     let mut steps = vec![0; nodes as usize];
@@ -133,29 +75,41 @@ fn ran(seed: u64) -> Ran {
     }
     let undone = world.history.undone;
     drop(world);
-    let tapes = tapes.take();
     Ran { plan, toy, tapes, steps, undone }
 }
 
-fn entries(segment: &[u8]) -> Vec<Entry> {
-    let Some((mut segment, _)) = Segment::open(segment).expect("it is intact") else { return Vec::new() };
-    let next = || match segment.read().expect("it is intact") {
-        Next::Entry(entry) => Some(entry),
-        Next::End => None,
-        Next::Torn { .. } => panic!("each entry was written whole"),
-    };
-    std::iter::from_fn(next).collect()
+/// The entries of each start of a node.
+fn starts(ran: &Ran, node: NodeId) -> Vec<Vec<Entry>> {
+    ran.tapes.of(node).iter().map(|segment| entries(segment).expect("it is intact")).collect()
 }
 
 /// The lines of a node.
-fn lines(ran: &Ran, node: usize) -> Result<Vec<Value>, NoLines> {
+fn lines(ran: &Ran, node: NodeId) -> Result<Vec<Value>, NoLines> {
     let machine = ran.toy.machine().expect("toys have no host");
-    let mut player = Player::new(machine, owner(node as NodeId, &ran.plan));
-    let mut lines = Lines::new(&mut player);
-    for entry in ran.tapes[node].iter().flat_map(|segment| entries(segment)) {
-        lines.add(&entry)?;
+    let mut lines = Lines::new(Player::new(machine, owner(node, &ran.plan)));
+    let mut taken = Vec::new();
+    for entries in starts(ran, node) {
+        let (mut tickets, mut before) = (Vec::new(), taken.len());
+        for entry in &entries {
+            lines.add(entry)?;
+            taken.extend(lines.take());
+            match entry {
+                Entry::Event(event) => {
+                    // Those of the process before leave with the start.
+                    before = if tickets.is_empty() { taken.len() } else { before };
+                    tickets.push(event.ticket);
+                }
+                // A line leaves as soon as its record is on the disk.
+                Entry::Persisted(number) => {
+                    let kept = tickets.iter().filter(|ticket| **ticket <= *number).count();
+                    assert!(taken.len() - before >= kept, "{} of {kept} lines", taken.len() - before);
+                }
+                Entry::Failed(_) => {}
+            }
+        }
     }
-    Ok(lines.end().into_iter().map(|line| line.value).collect())
+    taken.extend(lines.end());
+    Ok(taken.into_iter().map(|line| line.value).collect())
 }
 
 fn verdict(ran: &Ran, restarts: u32, text: &str) -> Verdict {
@@ -196,12 +150,12 @@ fn followed(seed: u64, tally: &mut Tally) {
         return;
     }
     let (mut text, mut restarts, mut outages) = (String::new(), 0, 0);
-    for (node, steps) in ran.steps.iter().enumerate() {
+    for (node, steps) in (0..).zip(&ran.steps) {
         let lines = lines(&ran, node).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         // An event that no crash has undone has its line, unless the process ended before any record was acknowledged.
-        let unknown = ran.tapes[node].iter().map(|segment| entries(segment));
-        let unknown = unknown.filter(|entries| !entries.iter().any(|entry| matches!(entry, Entry::Persisted(_))));
-        let unknown: usize = unknown.map(|entries| entries.len()).sum();
+        let starts = starts(&ran, node);
+        let is_known = |entries: &&Vec<Entry>| entries.iter().any(|entry| matches!(entry, Entry::Persisted(_)));
+        let unknown: usize = starts.iter().filter(|entries| !is_known(entries)).map(Vec::len).sum();
         // Where a toy syncs, one that changed nothing durable may be left out as well: its record was not acknowledged.
         assert!(
             ran.toy.syncs.is_some() || lines.len() + unknown >= *steps,

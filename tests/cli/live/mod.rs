@@ -13,6 +13,7 @@
 //! | `languages` | clusters of a store in other languages |
 //! | `operations` | the work of operators: status, restarts one by one, a new component |
 //! | `recorded` | clusters that are recorded |
+//! | `segments` | recordings of single nodes, changed and lost |
 //! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
 //! | `data` | the data file of a node: its owner, and the files that a start refuses |
 //! | `credentials` | certificates in the file of a cluster, and their errors |
@@ -34,6 +35,7 @@ mod recorded;
 /// The relay in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/relay.rs"]
 mod relay;
+mod segments;
 mod starts;
 mod steered;
 mod watched;

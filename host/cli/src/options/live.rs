@@ -31,6 +31,7 @@ pub enum LiveCommand {
     /// Show which nodes of a cluster run, whether they are ready, and what the protocol says; exits with 1 unless all of them run
     Status(StatusArguments),
     /// Replay what nodes have recorded, compare two versions of a component on it, or write it as a log
+    #[command(after_long_help = limits::help())]
     Replay(LiveReplayArguments),
 }
 
@@ -66,6 +67,9 @@ pub struct LiveReplayArguments {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
+    /// Limits that a recording raises, or others than it has.
+    #[command(flatten)]
+    pub limits: LimitArguments,
     /// Options that load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,

@@ -1,6 +1,19 @@
 //! The recording of a node while it runs.
 
+use host_live::node::{Failure, NotStarted};
+use host_live::recording::Recorded;
+
 use crate::drive::Running;
+use crate::record::Recorder;
+
+/// Writes the `init` that has failed. The failure is reported in any case, so an error of the recording is not.
+pub(super) fn failed<G>(recorder: Option<&mut Recorder>, not_started: NotStarted<Recorded<G>>) -> Failure {
+    let NotStarted { failure, mut gate } = not_started;
+    if let (Some(recorder), Some(tape)) = (recorder, &mut gate.tape) {
+        let _ = recorder.append(&tape.take());
+    }
+    failure
+}
 
 impl Running {
     /// Writes the events since the last call, before any of their effects leaves. A recording that cannot be written ends, and the node

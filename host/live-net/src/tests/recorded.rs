@@ -7,7 +7,8 @@ use host_live::recording::{Begins, Entry, Handled, Head, Lines, Next, Player, Se
 use host_model::contract::MachineFactory;
 
 use super::processes::{Cluster, LAST, counter};
-use crate::{read_segment, segments};
+use crate::record::read_segment;
+use crate::segments;
 
 /// The segments of a node, by number: the head, the entries, and whether it is torn.
 type Recorded = BTreeMap<u64, (Head, Vec<Entry>, bool)>;
@@ -92,8 +93,8 @@ fn a_killed_node_has_recorded_what_others_have_seen() {
             assert_eq!((head.owner.node, head.limits["fuel"], &head.begins), (node, 5, &Begins::Start));
             let events = replay(segments, node);
             assert!(events > 20, "{events}");
-            let mut player = Player::new(Arc::new(counter()).machine().expect("toys have no host"), head.owner.clone());
-            let mut lines = Lines::new(&mut player);
+            let machine = Arc::new(counter()).machine().expect("toys have no host");
+            let mut lines = Lines::new(Player::new(machine, head.owner.clone()));
             let entries = segments.values().flat_map(|(_, entries, _)| entries);
             entries.for_each(|entry| lines.add(entry).expect("each start finds what the process before has written"));
             let resets = lines.end().iter().filter(|line| line.value["event"] == "reset").count();

@@ -5,9 +5,9 @@ use host_model::scenario::FaultState;
 use host_model::trace::{Hex, NodeState};
 
 use crate::gate::{Event, Gate, Verdict};
-use crate::node::moment::Moment;
+use crate::node::moment::{Moment, exported};
 use crate::node::refusal::Failure;
-use crate::node::runtime::{Node, exported};
+use crate::node::runtime::Node;
 
 impl<G: Gate> Node<'_, G> {
     /// The gate's verdict on the effects of a handler, after looking ahead from it. `next` is none if the state did not change.

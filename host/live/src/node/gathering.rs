@@ -8,9 +8,10 @@ use host_model::contract::NodeId;
 use crate::checkpoint::Outcome;
 use crate::gate::{Gate, Views};
 use crate::neighbourhood::Neighbourhood;
+use crate::node::moment::exported;
 use crate::node::outbox::Output;
 use crate::node::refusal::Failure;
-use crate::node::runtime::{Node, exported};
+use crate::node::runtime::Node;
 use crate::time::Time;
 
 impl<G: Gate> Node<'_, G> {

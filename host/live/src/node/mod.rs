@@ -9,6 +9,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `runtime` | the node |
+//! | `initial` | the first state of a node: its `init` |
 //! | `handler` | one handler, from the gate before it to the gate after it |
 //! | `ahead` | the cluster with and without an event whose effects are held, for a gate that looks ahead |
 //! | `gathering` | the collection of snapshots: which nodes are asked, and whose states the immediate check reads |
@@ -42,6 +43,7 @@ mod disks;
 mod frame;
 mod gathering;
 mod handler;
+mod initial;
 mod inside;
 mod judge;
 mod known;
@@ -61,6 +63,7 @@ pub use bandwidth::Backoff;
 pub use disks::{DiskId, Disks};
 pub use frame::{Announced, FRAME_MAX, HEAD, VERSION, announced, sender, sender_of};
 pub(crate) use frame::{for_any_start, opened};
+pub use initial::NotStarted;
 pub use outbox::{Output, Record};
 pub use post::TOKEN;
 pub use refusal::{Cause, Counts, Failure, NotNow, Refusal, Undone};

@@ -1,9 +1,13 @@
 //! The state of a node between two events.
 
 use host_model::contract::fingerprint::{self, Fingerprint};
-use host_model::contract::{DurableState, Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot};
+use host_model::contract::{
+    DurableState, Fault, LocalEvent, Machine, MachineError, NodeId, Snapshot, StateOwner, TransferError,
+};
 
 use crate::node::judge::Reading;
+use crate::node::refusal::Failure;
+use crate::node::settings::Identity;
 
 /// The state of a node between two events.
 pub(super) struct Moment {
@@ -55,4 +59,13 @@ pub(super) fn check_quorums(node: NodeId, takes_quorums: bool) -> Result<(), Mac
     }
     let why = format!("node {node} takes messages together, and a network delivers them one by one");
     Err(MachineError::Host(why))
+}
+
+/// A state as the content of a checkpoint.
+pub(super) fn exported(machine: &mut dyn Machine, state: &Snapshot, identity: &Identity) -> Result<Vec<u8>, Failure> {
+    let owner = StateOwner { node: identity.node, nodes: identity.nodes, config: &identity.config };
+    machine.export(state, owner).map_err(|error| match error {
+        TransferError::Machine(error) => error.into(),
+        TransferError::Refused(why) => MachineError::Host(why).into(),
+    })
 }

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use host_model::contract::{
-    DurableState, Effects, Envelope, Input, LocalEvent, LocalKind, Machine, MachineError, MachineFactory, NodeId,
-    Snapshot, StateOwner, TransferError,
-};
+use host_model::contract::{DurableState, Envelope, Input, LocalEvent, LocalKind, Machine, MachineFactory, NodeId};
 use host_model::scenario::{FaultState, Network};
 use host_search::kernel::dice::dice;
 use rand_chacha::ChaCha8Rng;
@@ -14,13 +11,13 @@ use crate::carried::Carried;
 use crate::checkpoint::{self, Body, Differences, Dropped, Durable, Header, Manager, Outcome, Rule, beginning};
 use crate::gate::{Cause, Gate};
 use crate::neighbourhood::Neighbourhood;
-use crate::node::answers;
 use crate::node::asked::Asked;
 use crate::node::bandwidth::Bucket;
 use crate::node::disks::{DiskId, Disks};
 use crate::node::frame::{self, Frame};
+use crate::node::initial::{Initial, NotStarted, initial};
 use crate::node::judge::Judge;
-use crate::node::moment::{Moment, check_quorums};
+use crate::node::moment::{Moment, exported};
 use crate::node::outbox::{Outbox, Output, Record};
 use crate::node::refusal::{self, Counts, Failure, NotNow, Refusal};
 use crate::node::requests::Requests;
@@ -94,43 +91,50 @@ impl<'m, G: Gate> Node<'m, G> {
         record: Option<Record>,
         now: Time,
     ) -> Result<Self, Failure> {
-        let machine = factory.machine()?;
-        Self::start_on(machine, factory, identity, settings, gate, record, now)
+        Ok(Self::start_or_return(factory, identity, settings, gate, record, now)?)
     }
 
-    /// Like [`start`](Self::start), with a machine for the handlers; the factory makes the one that judges for the gate.
+    /// Like [`start`](Self::start); a failure returns the gate, which may have recorded why.
     ///
     /// # Errors
     ///
     /// As for [`start`](Self::start).
-    pub(crate) fn start_on(
-        mut machine: Box<dyn Machine + 'm>,
+    pub fn start_or_return(
         factory: &dyn MachineFactory,
         identity: Identity,
         settings: Settings,
         gate: G,
         record: Option<Record>,
         now: Time,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, NotStarted<G>> {
+        match factory.machine() {
+            Ok(machine) => Self::start_on(machine, factory, identity, settings, gate, record, now),
+            Err(error) => Err(NotStarted { failure: error.into(), gate }),
+        }
+    }
+
+    /// Like [`start_or_return`](Self::start_or_return), with a machine for the handlers; the factory makes the one that judges.
+    pub(crate) fn start_on(
+        mut machine: Box<dyn Machine + 'm>,
+        factory: &dyn MachineFactory,
+        identity: Identity,
+        settings: Settings,
+        mut gate: G,
+        record: Option<Record>,
+        now: Time,
+    ) -> Result<Self, NotStarted<G>> {
         machine.keep_log(settings.keeps_log);
         let mut dice = dice(settings.seed, identity.node.into());
         let parts = |it: Record| (Some(it.numbers), it.durable(), it.peers, it.disks);
         let (numbers, durable, starts, disks) = record.map(parts).unwrap_or_default();
         let disks = Disks::drawn_by(disks, identity.session);
-        let (Identity { node, nodes, config, .. }, mut effects) = (identity.clone(), Effects::default());
+        let Identity { node, nodes, config, .. } = identity.clone();
         let input = Input::Init { node, nodes, config: &config, durable: durable.as_ref() };
-        let result = answers::run(&mut *machine, None, input, &mut dice, &BTreeSet::new(), &mut effects)?;
-        let judge = gate.judges().then(|| Judge::new(factory)).transpose()?;
-        let moment = result.and_then(|()| {
-            settings.network.check_lengths(&effects.sent).map_err(|fault| fault.of("init"))?;
-            Ok((Moment::of(&mut *machine, node)?, machine.takes_quorums()?))
-        });
-        if moment.is_err() {
-            machine.confirm_fault()?;
-        }
-        let (moment, takes_quorums) = moment?;
-        check_quorums(node, takes_quorums)?;
-        let content = exported(&mut *machine, &moment.snapshot, &identity)?;
+        let begun = initial(&mut *machine, factory, &identity, &settings, &mut gate, input, &mut dice);
+        let Initial { effects, moment, judge, content } = match begun {
+            Ok(begun) => begun,
+            Err(failure) => return Err(NotStarted { failure, gate }),
+        };
         let mut outputs = Vec::new();
         let manager = Manager::new(node, Rule::SOUND, settings.limits(), numbers, content, &mut outputs);
         let manager = manager.knowing(starts.clone());
@@ -169,8 +173,10 @@ impl<'m, G: Gate> Node<'m, G> {
         started.forward(outputs);
         started.note(input, &effects.choices, &effects.sent);
         started.release(effects.sent);
-        let draws = started.draws(None, &[])?;
-        started.arm(draws);
+        match started.draws(None, &[]) {
+            Ok(draws) => started.arm(draws),
+            Err(failure) => return Err(NotStarted { failure, gate: started.gate }),
+        }
         Ok(started)
     }
 
@@ -485,13 +491,4 @@ impl<'m, G: Gate> Node<'m, G> {
             }
         }
     }
-}
-
-/// A state as the content of a checkpoint.
-pub(super) fn exported(machine: &mut dyn Machine, state: &Snapshot, identity: &Identity) -> Result<Vec<u8>, Failure> {
-    let owner = StateOwner { node: identity.node, nodes: identity.nodes, config: &identity.config };
-    machine.export(state, owner).map_err(|error| match error {
-        TransferError::Machine(error) => error.into(),
-        TransferError::Refused(why) => MachineError::Host(why).into(),
-    })
 }

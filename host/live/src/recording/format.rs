@@ -89,26 +89,27 @@ pub enum Next {
     },
 }
 
-/// A segment that is read entry by entry.
+/// A segment that is read entry by entry, from its bytes.
 #[derive(Clone, Debug)]
-pub struct Segment<'b> {
-    bytes: &'b [u8],
+pub struct Segment<B> {
+    bytes: B,
     at: usize,
     chain: Chain,
 }
 
-impl<'b> Segment<'b> {
+impl<B: AsRef<[u8]>> Segment<B> {
     /// Reads the head of a segment; none if the segment was torn within the head, so that it has nothing.
     ///
     /// # Errors
     ///
     /// The bytes are no segment, or are damaged.
-    pub fn open(bytes: &'b [u8]) -> Result<Option<(Self, Head)>, Wrong> {
-        let same = bytes.iter().zip(MAGIC).take_while(|(byte, magic)| **byte == *magic).count();
-        if same < MAGIC.len() && bytes[same..].iter().all(|byte| *byte == 0) {
+    pub fn open(bytes: B) -> Result<Option<(Self, Head)>, Wrong> {
+        let all = bytes.as_ref();
+        let same = all.iter().zip(MAGIC).take_while(|(byte, magic)| **byte == *magic).count();
+        if same < MAGIC.len() && all[same..].iter().all(|byte| *byte == 0) {
             return Ok(None);
         }
-        if !bytes.starts_with(&MAGIC) {
+        if !all.starts_with(&MAGIC) {
             return Err(Wrong::Foreign);
         }
         let mut segment = Self { bytes, at: MAGIC.len(), chain: Chain::default() };
@@ -127,7 +128,7 @@ impl<'b> Segment<'b> {
         Ok(match self.frame::<Entry>()? {
             Frame::Whole(entry) => Next::Entry(entry),
             Frame::End => Next::End,
-            Frame::Torn => Next::Torn { at: self.at, bytes: self.bytes.len() - self.at },
+            Frame::Torn => Next::Torn { at: self.at, bytes: self.bytes.as_ref().len() - self.at },
         })
     }
 
@@ -142,7 +143,7 @@ impl<'b> Segment<'b> {
     }
 
     fn frame<T: DeserializeOwned>(&mut self) -> Result<Frame<T>, Wrong> {
-        let (rest, damaged) = (&self.bytes[self.at..], Wrong::Damaged(self.at));
+        let (rest, damaged) = (&self.bytes.as_ref()[self.at..], Wrong::Damaged(self.at));
         let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
         if rest.is_empty() {
             return Ok(Frame::End);

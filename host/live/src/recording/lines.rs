@@ -2,7 +2,8 @@
 //!
 //! A process that is killed may have handled events whose effects never left it: their record was not on the disk. No other node knows of
 //! them, and the next start does not either, so they are left out. The recording says which records were on the disk; only one more can
-//! have been written when the process was killed, and then the durable state that the next start found shows it.
+//! have been written when the process was killed, and then the durable state that the next start found shows it. So an event is a line as
+//! soon as its record is on the disk, and only the few events behind that wait for the next start.
 
 use host_model::contract::{DurableState, Envelope, LocalKind};
 use serde_json::{Value, json};
@@ -32,7 +33,8 @@ pub enum NoLines {
 /// A line of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
-    /// The time by the clock of the machine of the node, in nanoseconds since 1970, as far as it is known.
+    /// The time by the clock of the machine of the node, in nanoseconds since 1970, as far as it is known; never before that of the line
+    /// before.
     pub at: u64,
     /// The line.
     pub value: Value,
@@ -46,42 +48,53 @@ struct Pending {
 }
 
 /// Makes the lines of a node from the entries of its recording.
-pub struct Lines<'p, 'm> {
-    player: &'p mut Player<'m>,
-    /// The events of the present process.
+pub struct Lines<'m> {
+    player: Player<'m>,
+    /// The events of the present process whose record may not be on the disk.
     pending: Vec<Pending>,
     /// The durable state before these.
     before: Option<DurableState>,
     /// The latest record that is known to be on the disk.
     persisted: u64,
-    /// The kind of the start of the present process.
-    kind: &'static str,
+    /// The kind of the start of the present process; none before the first one.
+    kind: Option<&'static str>,
     /// Whether a process of the node has left anything.
     is_known: bool,
-    /// The lines so far.
+    /// Whether the present process has left anything.
+    is_kept: bool,
+    /// The lines that were not taken.
     done: Vec<Line>,
     /// The start of the present process.
     begun: u64,
+    /// The time of the latest event.
+    latest: u64,
 }
 
-impl<'p, 'm> Lines<'p, 'm> {
-    /// The lines of a node, whose recording begins with its first start.
-    pub fn new(player: &'p mut Player<'m>) -> Self {
+impl<'m> Lines<'m> {
+    /// The lines of a node, whose recording begins with its first start, replayed by a player before its start.
+    pub fn new(player: Player<'m>) -> Self {
         Self {
             player,
             pending: Vec::new(),
             before: None,
             persisted: 0,
-            kind: "start",
+            kind: None,
             is_known: false,
+            is_kept: false,
             done: Vec::new(),
             begun: 0,
+            latest: 0,
         }
     }
 
     /// Takes the head of the next segment.
     pub fn begin(&mut self, head: &Head) {
         self.begun = head.begun;
+    }
+
+    /// Replays the next start, and what follows, with another player: the component runs under other limits.
+    pub fn replay_with(&mut self, player: Player<'m>) {
+        self.player = player;
     }
 
     /// Takes the next entry.
@@ -92,7 +105,10 @@ impl<'p, 'm> Lines<'p, 'm> {
     pub fn add(&mut self, entry: &Entry) -> Result<(), NoLines> {
         let node = self.player.node();
         match entry {
-            Entry::Persisted(ticket) => self.persisted = *ticket,
+            Entry::Persisted(ticket) => {
+                self.persisted = *ticket;
+                self.keep();
+            }
             Entry::Failed(_) => {}
             Entry::Event(event) => {
                 let kind = match &event.input {
@@ -100,7 +116,7 @@ impl<'p, 'm> Lines<'p, 'm> {
                         let found = durable.as_ref().and_then(|kept| kept.durable());
                         self.settle(found)?
                     }
-                    _ if self.pending.is_empty() => return Err(NoLines::NoStart(node)),
+                    _ if self.kind.is_none() => return Err(NoLines::NoStart(node)),
                     _ => "",
                 };
                 let played = self.player.play(&event.input, &event.answers).map_err(Trouble::Machine)?;
@@ -108,46 +124,69 @@ impl<'p, 'm> Lines<'p, 'm> {
                     return Err(NoLines::Differs(node));
                 }
                 let durable = self.player.durable()?;
-                let line = Line { at: self.begun.saturating_add(event.at), value: line(node, kind, event) };
+                self.latest = self.latest.max(self.begun.saturating_add(event.at));
+                let line = Line { at: self.latest, value: line(node, kind, event) };
                 self.pending.push(Pending { line, ticket: event.ticket, durable });
+                self.keep();
             }
         }
         Ok(())
     }
 
-    /// The lines, after the last entry.
+    /// Takes the lines that no later entry can undo.
+    pub fn take(&mut self) -> Vec<Line> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// The lines that were not taken, after the last entry.
     pub fn end(mut self) -> Vec<Line> {
-        self.done.extend(self.pending.into_iter().map(|pending| pending.line));
+        let count = self.pending.len();
+        self.release(count);
         self.done
+    }
+
+    /// Keeps the events whose record is on the disk, and those before them.
+    fn keep(&mut self) {
+        let kept = self.pending.iter().rposition(|event| event.ticket <= self.persisted);
+        self.release(kept.map_or(0, |last| last + 1));
+    }
+
+    /// Makes lines of the first events that wait, which have not been undone.
+    fn release(&mut self, count: usize) {
+        for Pending { line, durable, .. } in self.pending.drain(..count) {
+            self.done.push(line);
+            self.before = durable;
+            (self.is_known, self.is_kept) = (true, true);
+        }
     }
 
     /// Ends the present process, since the next one has found this durable state. Returns the kind of the next start.
     fn settle(&mut self, found: Option<DurableState>) -> Result<&'static str, NoLines> {
-        let kept = self.pending.iter().rposition(|event| event.ticket <= self.persisted).map_or(0, |last| last + 1);
         let after = |count: usize| match count.checked_sub(1) {
             Some(last) => &self.pending[last].durable,
             None => &self.before,
         };
-        let same = (kept..=self.pending.len()).rev().find(|count| *after(*count) == found);
+        let same = (0..=self.pending.len()).rev().find(|count| *after(*count) == found);
         let is_outage = same.is_none();
-        let count = same.unwrap_or(kept);
         if is_outage {
             let persisted = |durable: &Option<DurableState>| durable.as_ref().and_then(|it| it.persisted.clone());
-            if count == 0 || persisted(after(count)) != persisted(&found) {
+            if !self.is_kept || persisted(&self.before) != persisted(&found) {
                 return Err(NoLines::OtherDisk(self.player.node()));
             }
         }
-        self.is_known |= count > 0;
-        self.done.extend(self.pending.drain(..).take(count).map(|pending| pending.line));
+        self.release(same.unwrap_or(0));
+        self.pending.clear();
+        let is_undone = !std::mem::take(&mut self.is_kept);
         (self.before, self.persisted) = (found, 0);
         // After a start that was undone, the next one follows the events before it, and may have lost the same writes.
-        self.kind = match (self.is_known, is_outage) {
+        let kind = match (self.is_known, is_outage) {
             (false, _) => "start",
-            (true, _) if count == 0 => self.kind,
+            (true, _) if is_undone => self.kind.unwrap_or("start"),
             (true, false) => "reset",
             (true, true) => "outage",
         };
-        Ok(self.kind)
+        self.kind = Some(kind);
+        Ok(kind)
     }
 }
 

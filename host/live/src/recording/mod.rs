@@ -11,6 +11,7 @@
 //! | `sequence` | the order of the segments of a node |
 //! | `lines` | recordings as lines of a log, for `host-follow` |
 //! | `player` | replays the events of a node |
+//! | `memory` | a gate that records into memory |
 //! | `gate` | the gate that records |
 //! | `format` | the format of a segment |
 //! | `entry` | the entries of a segment |
@@ -20,6 +21,7 @@ mod entry;
 mod format;
 mod gate;
 mod lines;
+mod memory;
 mod player;
 mod sequence;
 #[cfg(test)]
@@ -29,5 +31,6 @@ pub use entry::{Begins, Chain, Entry, Failure, Handled, Head, Occurrence};
 pub use format::{Next, SEGMENT_LONGEST, Segment, Wrong};
 pub use gate::{Recorded, Tape};
 pub use lines::{Line, Lines, NoLines};
+pub use memory::{Taped, Tapes, entries};
 pub use player::{Deviation, Played, Player, Trouble};
 pub use sequence::{Break, Sequence};

@@ -5,9 +5,10 @@ use host_model::contract::{
     DurableState, Effects, Envelope, Fault, Input, LocalEvent, Machine, MachineError, NodeId, Response, Snapshot,
     StateOwner, TransferError,
 };
+use host_model::scenario::Network;
 
 use crate::disk::Owner;
-use crate::recording::entry::{Answer, Handled, Occurrence};
+use crate::recording::entry::{Answer, Failure, Handled, Occurrence};
 
 /// Replays the events of a node.
 pub struct Player<'m> {
@@ -96,6 +97,8 @@ impl<'m> Player<'m> {
         };
         self.machine.restore(before)?;
         let result = self.machine.handle(input, &script, &mut self.effects);
+        let network = Network::ALL.into_iter().find(|network| network.name() == self.owner.network);
+        let result = result.and_then(|()| network.map_or(Ok(()), |network| network.check_lengths(&self.effects.sent)));
         let result = result.and_then(|()| self.machine.serialize());
         let Effects { sent, choices, aside, .. } = std::mem::take(&mut self.effects);
         let answers = choices.iter().map(Answer::from).collect();
@@ -109,6 +112,27 @@ impl<'m> Player<'m> {
                 Played { answers, fault: Some(fault), ..Played::default() }
             }
         }))
+    }
+
+    /// Runs a handler that has failed, and stays in the state before. Returns its fault; none if it does not fail here.
+    ///
+    /// # Errors
+    ///
+    /// The host cannot continue.
+    pub fn fault(&mut self, failed: &Failure) -> Result<Option<Fault>, MachineError> {
+        let before = self.snapshot.clone();
+        let played = self.play(&failed.input, &failed.answers)?.unwrap_or_default();
+        let is_fine = played.fault.is_none() && self.snapshot.is_some();
+        // A node reads more of the state after a handler, and that can fail as well.
+        let read = match is_fine {
+            true => self.machine.durable_state().and_then(|_| self.machine.local_events()).err(),
+            false => played.fault,
+        };
+        if is_fine && read.is_some() {
+            self.machine.confirm_fault()?;
+        }
+        self.snapshot = before;
+        Ok(read)
     }
 
     /// The durable state of the node now.

@@ -177,7 +177,7 @@ impl<G: Gate> World<'_, G> {
         };
         let node = machine.map_err(Failure::from);
         let node =
-            node.and_then(|machine| Node::start_on(machine, self.factory, identity, settings, gate, record, now));
+            node.and_then(|machine| Ok(Node::start_on(machine, self.factory, identity, settings, gate, record, now)?));
         let mut node = node.map_err(|failure| failure.to_string())?;
         let of = Start { node: me, life: node.disk().drawn, incarnation: node.incarnation() };
         self.history.rejoins.insert((me, of.life), node.disk().rejoins);

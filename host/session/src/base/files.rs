@@ -1,11 +1,12 @@
 //! Files from anywhere: read within bounds, and written as a whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Result, Write};
+use std::io::{BufWriter, ErrorKind, Result, Write};
 use std::path::Path;
 
 use host_build::files::check_kind;
 pub use host_build::files::{open, read_bounded, read_text_bounded};
+use tempfile::NamedTempFile;
 
 use crate::base::failure::Failure;
 
@@ -23,6 +24,32 @@ pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<
         remove_empty(&new);
     }
     written.map_err(|error| cannot_write(given, &error))
+}
+
+/// Writes a file piece by piece, atomically: it is never seen in part. Makes the folder if it is not there.
+///
+/// # Errors
+///
+/// As for [`write`], and those of `fill`; nothing is left behind then.
+pub fn write_with(
+    given: &Path,
+    directory: &Path,
+    fill: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> std::result::Result<(), Failure>) -> std::result::Result<(), Failure>,
+) -> std::result::Result<(), Failure> {
+    let path = directory.join(given);
+    let folder = path.parent().unwrap_or(directory);
+    let new = missing(folder);
+    let cannot = |error| cannot_write(given, &error);
+    let written = begin(&path, folder).map_err(cannot).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        fill(&mut |bytes| file.write_all(bytes).map_err(cannot))?;
+        let file = file.into_inner().map_err(|error| cannot(error.into_error()))?;
+        end(file, &path).map_err(cannot)
+    });
+    if written.is_err() {
+        remove_empty(&new);
+    }
+    written
 }
 
 /// The failure to write a file, with the remedy of a full disk.
@@ -47,7 +74,7 @@ fn cannot_write(given: &Path, error: &std::io::Error) -> Failure {
 pub fn check_folder(given: &Path, directory: &Path) -> std::result::Result<(), Failure> {
     let folder = directory.join(given);
     let new = missing(&folder);
-    let tried = fs::create_dir_all(&folder).and_then(|()| tempfile::NamedTempFile::new_in(&folder)).map(drop);
+    let tried = fs::create_dir_all(&folder).and_then(|()| NamedTempFile::new_in(&folder)).map(drop);
     remove_empty(&new);
     tried.map_err(|error| Failure::system(format_args!("cannot write into {}: {error}", given.display())))
 }
@@ -66,13 +93,23 @@ fn remove_empty(folders: &[&Path]) {
 }
 
 fn write_whole(path: &Path, folder: &Path, content: &[u8]) -> Result<()> {
+    let mut file = begin(path, folder)?;
+    file.write_all(content)?;
+    end(file, path)
+}
+
+/// A file in the folder of another one that it will replace.
+fn begin(path: &Path, folder: &Path) -> Result<NamedTempFile> {
     // A device or a pipe would be replaced by a file.
     if let Ok(metadata) = fs::metadata(path) {
         check_kind(&metadata)?;
     }
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(content)?;
+    NamedTempFile::new_in(folder)
+}
+
+/// Replaces another file.
+fn end(file: NamedTempFile, path: &Path) -> Result<()> {
     let_others_read(file.as_file())?;
     file.persist(path)?;
     Ok(())

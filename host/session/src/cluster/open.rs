@@ -59,7 +59,10 @@ impl Cluster {
         let read = |path| Ok::<_, Failure>((path, trace_file::read(path, context.directory)?));
         let prefix = prefix.map(read).transpose()?;
         let guest = match &prefix {
-            Some((path, trace)) => limits::over_recorded(&asked.limits, &trace.limits, path)?,
+            Some((path, trace)) => {
+                let file = format_args!("the trace {}", path.display());
+                limits::over_recorded(&asked.limits, &trace.limits, file)?
+            }
             None => asked.limits.clone(),
         };
         let source = spec.process.source;

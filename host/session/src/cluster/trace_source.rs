@@ -54,7 +54,11 @@ impl Cluster {
     pub fn of_trace(spec: &TraceSpec, context: &mut Context<'_>) -> Result<(Trace, Self), Failure> {
         let trace = trace_file::read(&spec.trace, context.directory)?;
         let (expressed, judge) = expressed::read(trace.expressed.clone())?;
-        let limits = limits::effective(&limits::over_recorded(&spec.limits, &trace.limits, &spec.trace)?);
+        let limits = limits::effective(&limits::over_recorded(
+            &spec.limits,
+            &trace.limits,
+            format_args!("the trace {}", spec.trace.display()),
+        )?);
         let path = plugin_path(spec, &trace, context)?;
         let wanted = PlacedNodes::of_trace(&trace, &spec.node, context)?;
         // A trace names its plugin, but that is no reason to build it.

@@ -1,7 +1,6 @@
 //! The limits of a plugin by name, with units.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use host_sandbox::{GuestLimits, LIMITS, Limit, Unit};
 
@@ -36,19 +35,19 @@ pub fn raised(given: &Given) -> Vec<String> {
     raised.map(|(limit, value)| format!("{}={value}", limit.name)).collect()
 }
 
-/// The limits of a trace, with others that are given over them. Limits that it raises must be given: the author of a trace does not
-/// decide about the resources of this machine.
+/// The limits of a file, such as a trace, with others that are given over them. Limits that it raises must be given: the author of a file
+/// does not decide about the resources of this machine. `file` names it in the error.
 ///
 /// # Errors
 ///
-/// The trace raises a limit that is not given.
-pub fn over_recorded(given: &Given, recorded: &Given, trace: &Path) -> Result<Given, Failure> {
+/// The file raises a limit that is not given.
+pub fn over_recorded(given: &Given, recorded: &Given, file: std::fmt::Arguments<'_>) -> Result<Given, Failure> {
     let left = recorded.iter().filter(|(name, _)| !given.contains_key(*name));
     let raised = raised(&left.map(|(name, value)| (name.clone(), *value)).collect());
     match raised.first() {
         None => Ok(recorded.iter().chain(given).map(|(name, value)| (name.clone(), *value)).collect()),
         Some(first) => {
-            let what = format_args!("the trace {} raises a limit: {}", trace.display(), raised.join(", "));
+            let what = format_args!("{file} raises a limit: {}", raised.join(", "));
             let all = raised.iter().map(|limit| format!("--limit {limit}")).collect::<Vec<_>>().join(" ");
             let name = first.split('=').next().unwrap_or_default();
             Err(Failure::configuration(what).help(format_args!("allow it with `{all}`, or give another {name}")))
