@@ -1,11 +1,12 @@
 //! Traces against `docs/trace.schema.json`, and the output of `host run --json` against `docs/result.schema.json`.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
 use super::golden::repository;
-use super::{bundled, folder};
+use super::{Place, bundled, folder};
 
 /// The errors of a value under a schema: the keywords that ours uses, from their definition in draft 2020-12. A keyword
 /// that is missing here is a mistake of this test.
@@ -14,7 +15,7 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
     for (keyword, argument) in schema.as_object().expect("a schema is an object") {
         let complain = |what: String| vec![format!("{path}: {what}")];
         found.extend(match keyword.as_str() {
-            "$schema" | "title" | "$defs" => Vec::new(),
+            "$schema" | "title" | "description" | "$defs" => Vec::new(),
             "$ref" => {
                 let pointer = argument.as_str().and_then(|text| text.strip_prefix('#')).expect("a reference within");
                 wrong(root.pointer(pointer).expect("what is referred to is there"), value, root, path)
@@ -204,5 +205,125 @@ fn what_is_damaged_does_not_fit_the_schema() {
         assert!(!wrong(&schema, &bad, &schema, "").is_empty(), "{pointer}");
         place.put("bad.json", bad.to_string());
         place.host(&["replay", "bad.json", "--plugin", bundled("paxos")]).exits(151);
+    }
+}
+
+/// A document in TOML as the schema has it.
+fn toml_value(text: &str) -> Value {
+    let table: toml::Table = toml::from_str(text).expect("TOML");
+    serde_json::to_value(table).expect("no dates are in it")
+}
+
+/// The schemas of scenarios and clusters know the same keys and words as the program, which lists them where one is wrong.
+#[test]
+fn schemas_of_files_know_what_the_program_knows() {
+    let (scenario, cluster) = (read("scenario.schema.json"), read("cluster.schema.json"));
+    let place = Place::new();
+    let names = |object: &Value| -> Vec<String> {
+        let mut names: Vec<String> = object["properties"].as_object().expect("properties").keys().cloned().collect();
+        names.sort_unstable();
+        names
+    };
+    let listed = |words: &[&str], text: &str, before: &str| -> Vec<String> {
+        place.put("wrong.toml", text);
+        let err = place.host(&[words, &["wrong.toml"]].concat()).exits(151).err;
+        let (_, list) = err.rsplit_once(before).unwrap_or_else(|| panic!("{text:?}: {err}"));
+        let list = list.lines().next().expect("a line").split(", ").map(|name| name.trim_matches('`').to_owned());
+        let mut list: Vec<String> = list.collect();
+        list.sort_unstable();
+        list
+    };
+    for (section, pointer) in [
+        ("", ""),
+        ("[faults]\n", "/properties/faults"),
+        ("[strategy]\n", "/properties/strategy"),
+        ("[bounds]\n", "/properties/bounds"),
+        ("[limits]\n", "/properties/limits"),
+        ("[[link]]\n", "/properties/link/items"),
+        ("[[node]]\n", "/properties/node/items"),
+        ("[expect]\n", "/properties/expect"),
+        ("[expect.counts]\n", "/properties/expect/properties/counts"),
+    ] {
+        let known = names(scenario.pointer(pointer).expect("a table"));
+        assert_eq!(listed(&["run"], &format!("{section}zz = 1\n"), "there are: "), known, "{section}");
+    }
+    for (section, key, before) in [
+        ("", "network", "possible values: "),
+        ("", "audit", "possible values: "),
+        ("strategy", "algo", "possible values: "),
+        ("strategy", "fairness", "possible values: "),
+        ("strategy", "timers", "possible values: "),
+        ("strategy", "recover-by", "possible values: "),
+    ] {
+        let table = if section.is_empty() { &scenario } else { &scenario["properties"][section] };
+        let words = table["properties"][key]["enum"].as_array().expect("words").iter();
+        let mut words: Vec<String> = words.map(|word| word.as_str().expect("a word").to_owned()).collect();
+        words.sort_unstable();
+        let section = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
+        assert_eq!(listed(&["run"], &format!("{section}{key} = \"zz\"\n"), before), words, "{key}");
+    }
+    let begin = "plugin = \".\"\n[[node]]\naddress = \"127.0.0.1:1\"\n";
+    for (text, pointer) in [
+        ("zz = 1\n".to_owned() + begin, ""),
+        (begin.to_owned() + "zz = 1\n", "/properties/node/items"),
+        (begin.to_owned() + "[operations]\nzz = 1\n", "/properties/operations"),
+    ] {
+        let known = names(cluster.pointer(pointer).expect("a table"));
+        assert_eq!(listed(&["live", "up"], &text, "expected one of "), known, "{text}");
+    }
+    assert_eq!(names(&cluster["properties"]["limits"]), names(&scenario["properties"]["limits"]));
+}
+
+/// All scenarios and clusters of the repository fit, and each damage does not.
+#[test]
+fn files_of_the_repository_fit_their_schemas() {
+    let root = folder("..");
+    let files = |part: &str| -> Vec<PathBuf> {
+        let below = |top: &str| std::fs::read_dir(Path::new(&root).join(top)).expect("a folder");
+        let folders = below("plugins").chain(below("examples")).map(|entry| entry.expect("an entry").path().join(part));
+        let entries = folders.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.extension() == Some("toml".as_ref()))
+            .collect()
+    };
+    let scenario = read("scenario.schema.json");
+    let scenarios = files("scenarios");
+    assert!(scenarios.len() > 200, "{}", scenarios.len());
+    for path in scenarios {
+        let value = toml_value(&std::fs::read_to_string(&path).expect("a scenario"));
+        assert_eq!(wrong(&scenario, &value, &scenario, ""), [""; 0], "{}", path.display());
+    }
+    let cluster = read("cluster.schema.json");
+    let texts = files("").into_iter().map(|path| std::fs::read_to_string(path).expect("a file"));
+    let clusters: Vec<Value> =
+        texts.filter(|text| text.contains("\n[[node]]\naddress")).map(|text| toml_value(&text)).collect();
+    assert!(clusters.len() >= 2);
+    for value in &clusters {
+        assert_eq!(wrong(&cluster, value, &cluster, ""), [""; 0], "{value:#}");
+    }
+    for (schema, text) in [
+        (&scenario, "nods = 3"),
+        (&scenario, "nodes = \"three\""),
+        (&scenario, "[faults]\nresets = -1"),
+        (&scenario, "[faults]\nresets = \"often\""),
+        (&scenario, "[strategy]\nalgo = \"magic\""),
+        (&scenario, "[expect]\nresult = \"fine\""),
+        (&scenario, "[[node]]\nplugin = \"a\""),
+        (&scenario, "[[link]]\nbetween = [0, 1]"),
+        (&cluster, "plugin = \".\""),
+        (&cluster, "plugin = \".\"\n[[node]]\nclients = \"127.0.0.1:1\""),
+        (&cluster, "plugin = \".\"\ntls = {}\n[[node]]\naddress = \"127.0.0.1:1\""),
+    ] {
+        assert_ne!(wrong(schema, &toml_value(text), schema, ""), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn the_program_prints_its_schemas() {
+    let place = Place::new();
+    for of in ["scenario", "cluster", "result", "trace"] {
+        let printed: Value = serde_json::from_str(&place.host(&["schema", of]).exits(0).out).expect("JSON");
+        assert_eq!(printed, read(&format!("{of}.schema.json")));
     }
 }

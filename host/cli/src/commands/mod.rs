@@ -26,6 +26,7 @@
 //! | `test` | `host test` |
 //! | `cache` | `host cache` |
 //! | `completions` | `host completions` |
+//! | `schema` | `host schema` |
 //! | `man` | `host man` |
 
 mod build;
@@ -49,6 +50,7 @@ mod minimize;
 mod new;
 mod replay;
 mod run;
+mod schema;
 mod simulate;
 mod swarm;
 mod test;
@@ -92,6 +94,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::List(arguments) => list::run(arguments, environment),
         Command::Cache(arguments) => cache::run(arguments, environment),
         Command::Completions(arguments) => completions::run(arguments.shell, environment),
+        Command::Schema(arguments) => schema::run(arguments.of, environment),
         Command::Man(arguments) => man::run(arguments.out.as_deref(), environment),
     }
 }

@@ -42,7 +42,9 @@ use crate::options::logs::FollowArguments;
 use crate::options::plugins::{
     BuildArguments, CacheArguments, DoctorArguments, GraphArguments, InspectArguments, LanguagesArguments,
 };
-use crate::options::plugins::{CompletionsArguments, ListArguments, ManArguments, NewArguments, TestArguments};
+use crate::options::plugins::{
+    CompletionsArguments, ListArguments, ManArguments, NewArguments, SchemaArguments, TestArguments,
+};
 use crate::options::run::RunArguments;
 use crate::options::simulate::SimulateArguments;
 use crate::options::swarm::SwarmArguments;
@@ -239,6 +241,10 @@ pub enum Command {
     ///
     /// For bash: host completions bash > ~/.local/share/bash-completion/completions/host
     Completions(CompletionsArguments),
+    /// Print the JSON Schema of a scenario, of the file of a cluster, of a result or of a trace
+    ///
+    /// For an editor: host schema scenario > scenario.schema.json
+    Schema(SchemaArguments),
     /// Print the manual page, or write the pages of all commands into a folder
     Man(ManArguments),
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use host_model::contract::NodeId;
 use host_session::spec::Algo;
 use host_session::spec::values::{NODES_MAX, assignment};
@@ -203,6 +203,27 @@ pub struct CompletionsArguments {
     /// The shell
     #[arg(value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// `host schema`.
+#[derive(Debug, Args)]
+pub struct SchemaArguments {
+    /// The kind of document
+    #[arg(value_name = "OF")]
+    pub of: SchemaOf,
+}
+
+/// A kind of document with a JSON Schema.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SchemaOf {
+    /// A scenario, in TOML
+    Scenario,
+    /// A cluster of running nodes, in TOML
+    Cluster,
+    /// The output of `host run --json`
+    Result,
+    /// A trace
+    Trace,
 }
 
 /// `host man`.

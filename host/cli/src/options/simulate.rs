@@ -47,7 +47,7 @@ pub struct SimulateArguments {
     /// Share of messages delivered again, on duplicating links
     #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "0%", help_heading = "Conditions")]
     pub duplicate: Share,
-    /// Rate of node resets: `1/m` is one per minute on average, a random node each; intervals are uniform up to twice the average [default: none]
+    /// Rate of node restarts: `1/m` is one per minute on average, a random node each; intervals are uniform up to twice the average [default: none]
     #[arg(long, value_name = "RATE", value_parser = units::rate, help_heading = "Conditions")]
     pub churn: Option<Duration>,
     /// Rate of partitions, from the end of one to the next: messages between the parts are lost, or delayed on ordered links
