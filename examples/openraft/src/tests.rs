@@ -116,6 +116,36 @@ fn both_ways_to_read_return_what_was_written() {
     }
 }
 
+/// Delivers all messages but those of node 0.
+fn settle_without_node_0(cluster: &mut Cluster<Tasks<Checked>>) {
+    while let Some(place) = cluster.in_flight().iter().position(|flight| flight.from != 0 && flight.to != 0) {
+        cluster.deliver(place);
+    }
+}
+
+/// The lease of a leader relies on its clock: where that stands still while those of the others pass, a leader that was replaced reads what is
+/// out of date. The other way asks the others.
+#[test]
+fn a_lease_relies_on_clocks_and_a_quorum_does_not() {
+    for (policy, reads) in [("read-index", 0), ("lease", 1)] {
+        let mut cluster = by_calls(&[("reads", "2"), ("read-policy", policy)]);
+        elect(&mut cluster, 0);
+        pause(&mut cluster, 1);
+        pause(&mut cluster, 2);
+        cluster.happen(2, "elect");
+        settle_without_node_0(&mut cluster);
+        assert_eq!(cluster.state(2).leads(), Some(2), "{policy}");
+        cluster.happen(2, "write");
+        settle_without_node_0(&mut cluster);
+        // A client at node 0 hears of the answer.
+        cluster.deliver_to(0, |message| matches!(message.0, Message::Seen(_)));
+        cluster.happen(0, "read");
+        cluster.settle();
+        assert_eq!(cluster.state(0).record.borrow().reads, reads, "{policy}");
+        assert_eq!(cluster.holds("operations-in-their-order").is_ok(), reads == 0, "{policy}");
+    }
+}
+
 #[test]
 fn leadership_is_transferred_and_members_change() {
     let mut cluster = by_calls(&[("transfers", "1"), ("changes", "2")]);
