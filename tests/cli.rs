@@ -38,6 +38,7 @@
 //! | `machines` | machines without memory, and without a private cache |
 //! | `printed` | every command line that a command prints |
 //! | `ready_made` | ready-made properties in each SDK and as expressions, and names of nodes |
+//! | `refine` | components compared by their sequences of views |
 //! | `refusals` | every combination of options that is refused |
 //! | `breaks` | promises and connections that break, compared with a naive model |
 //! | `bounds` | time, memory and interrupts in every phase of every command |
@@ -114,6 +115,7 @@ mod platform;
 mod printed;
 mod promises;
 mod ready_made;
+mod refine;
 mod refusals;
 mod results;
 mod scenarios;

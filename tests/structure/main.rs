@@ -31,9 +31,19 @@ const EDGES: &[Rule] = &[
     Rule { package: "host-build", on: &[] },
     Rule { package: "host-linearizable", on: &[] },
     Rule { package: "host-follow", on: &["host-model"] },
+    Rule { package: "host-refine", on: &["host-model"] },
     Rule {
         package: "host-session",
-        on: &["host-build", "host-follow", "host-inspect", "host-live", "host-model", "host-sandbox", "host-search"],
+        on: &[
+            "host-build",
+            "host-follow",
+            "host-inspect",
+            "host-live",
+            "host-model",
+            "host-refine",
+            "host-sandbox",
+            "host-search",
+        ],
     },
     Rule { package: "host-explore", on: &["host-inspect", "host-model", "host-session"] },
     Rule { package: "host-swarm", on: &["host-model"] },
@@ -48,6 +58,7 @@ const EDGES: &[Rule] = &[
             "host-live",
             "host-live-net",
             "host-model",
+            "host-refine",
             "host-sandbox",
             "host-search",
             "host-session",
@@ -57,7 +68,10 @@ const EDGES: &[Rule] = &[
     Rule { package: "guest-sdk", on: &[] },
     // A tree over a transport that is another protocol.
     Rule { package: "rand-tree", on: &["guest-sdk", "mace-transport"] },
-    Rule { package: "host-agreement", on: &["host-follow", "host-inspect", "host-live", "host-model", "host-search"] },
+    Rule {
+        package: "host-agreement",
+        on: &["host-follow", "host-inspect", "host-live", "host-model", "host-refine", "host-search"],
+    },
     Rule {
         package: "host-tests",
         on: &[
@@ -80,7 +94,7 @@ const EDGES: &[Rule] = &[
 ];
 
 /// The packages without effects, and what they may use besides each other.
-const PURE: [&str; 5] = ["host-model", "host-search", "host-follow", "host-inspect", "host-live"];
+const PURE: [&str; 6] = ["host-model", "host-search", "host-follow", "host-refine", "host-inspect", "host-live"];
 const PURE_USES: &[&str] = &[
     "blake3",
     "host-model",

@@ -74,6 +74,12 @@ const fn of_follow(what: &'static str, file: &'static str, from: &'static str, t
     Mutant { what, file, from, to, package: "host-agreement", tests, says: "" }
 }
 
+/// A mistake in comparing systems that the reference notices.
+const fn of_refine(what: &'static str, file: &'static str, from: &'static str, to: &'static str) -> Mutant {
+    let tests = &["refinement_is_that_of_all_sequences"];
+    Mutant { what, file, from, to, package: "host-agreement", tests, says: "" }
+}
+
 /// A mistake of a running node; a seed of a test of worlds shows it.
 const fn of_live(
     what: &'static str,
@@ -524,6 +530,24 @@ const MUTANTS: &[Mutant] = &[
         "host/follow/src/search.rs",
         "met.iter().any(|known| is_at_least(known))",
         "met.iter().any(|_| true)",
+    ),
+    of_refine(
+        "the old component takes no event without a change",
+        "host/refine/src/search.rs",
+        "if self.old.view(*next) == view && members.insert(*next) {",
+        "if false && members.insert(*next) {",
+    ),
+    of_refine(
+        "a pair is left out if its set is a part of one before",
+        "host/refine/src/search.rs",
+        "if sets.iter().any(|known| self.sets.is_subset(*known, pair.set)) {",
+        "if sets.iter().any(|known| self.sets.is_subset(pair.set, *known)) {",
+    ),
+    of_refine(
+        "the old component is in the first of the states that it can be in",
+        "host/refine/src/search.rs",
+        "for member in self.sets.members(set).iter() {",
+        "for member in self.sets.members(set).iter().take(1) {",
     ),
     of_linearizable(
         "a write that was overwritten while it ran can no longer be seen",

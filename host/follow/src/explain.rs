@@ -1,11 +1,10 @@
 //! The reason why a candidate goes no further: per node its next line, and the enabled events with the first field in which each differs.
 
 use host_model::contract::{MachineError, NodeId};
-use host_model::lts::{Outcome, Trigger};
+use host_model::lts::{Outcome, Trigger, enabled};
 use host_model::trace;
 
 use crate::candidate::Candidate;
-use crate::enabled::enabled;
 use crate::facts::{Facts, Happened};
 use crate::fits::{Closeness, Difference};
 use crate::line::{Event, LineId};

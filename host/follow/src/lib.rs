@@ -12,7 +12,6 @@
 //! | `explain` | the reason of a refusal: what was enabled, and the first field in which each event differs |
 //! | `moves` | the events that lead from one candidate to others, and the lines that they explain |
 //! | `candidate` | a global state, and how far each node is in its lines |
-//! | `enabled` | the enabled events of a global state |
 //! | `facts` | descriptions of states, messages and events, compared with lines |
 //! | `verdict` | the verdict, an explanation, a refusal |
 //! | `read` | reads JSON lines |
@@ -25,7 +24,6 @@
 #![forbid(unsafe_code)]
 
 mod candidate;
-mod enabled;
 mod error;
 mod explain;
 mod facts;

@@ -1,10 +1,9 @@
 //! The ways from a candidate to others: events that are enabled, with the lines that they explain, and observations of states.
 
 use host_model::contract::{MachineError, NodeId};
-use host_model::lts::{LocalStateId, MessageId, Outcome, Step, Trigger};
+use host_model::lts::{LocalStateId, MessageId, Outcome, Step, Trigger, enabled, is_in_order};
 
 use crate::candidate::{Candidate, HIDDEN, Last, Move};
-use crate::enabled::{enabled, is_in_order};
 use crate::facts::{Facts, Happened};
 use crate::line::{Event, LineId, Sending};
 use crate::log::Log;

@@ -19,6 +19,7 @@
 //! | `debug` | `host debug` |
 //! | `explore` | `host explore` |
 //! | `follow` | `host follow` |
+//! | `refine` | `host refine` |
 //! | `linearizable` | `host linearizable` |
 //! | `line_editor` | lines with history and completion, from a terminal or from a script |
 //! | `languages` | `host languages`: one protocol in many languages, side by side |
@@ -48,6 +49,7 @@ mod live;
 mod man;
 mod minimize;
 mod new;
+mod refine;
 mod replay;
 mod run;
 mod schema;
@@ -88,6 +90,7 @@ pub fn execute(command: &Command, words: &[OsString], environment: &mut Environm
         Command::Swarm(arguments) => swarm::run(arguments, program, environment),
         Command::Live(arguments) => live::run(arguments, program, environment),
         Command::Follow(arguments) => follow::run(arguments, program, environment),
+        Command::Refine(arguments) => refine::run(arguments, program, environment),
         Command::Linearizable(arguments) => linearizable::run(arguments, environment),
         Command::Minimize(arguments) => minimize::run(arguments, program, environment),
         Command::Test(arguments) => test::run(arguments, program, environment),

@@ -15,6 +15,7 @@
 //! | `traces` | the options of commands about traces |
 //! | `histories` | the options of commands about histories |
 //! | `logs` | the options of `host follow` |
+//! | `refinement` | the options of `host refine` |
 
 pub mod after_dashes;
 pub mod faults;
@@ -23,6 +24,7 @@ pub mod live;
 pub mod logs;
 pub mod placement;
 pub mod plugins;
+pub mod refinement;
 pub mod run;
 pub mod simulate;
 pub mod swarm;
@@ -45,6 +47,7 @@ use crate::options::plugins::{
 use crate::options::plugins::{
     CompletionsArguments, ListArguments, ManArguments, NewArguments, SchemaArguments, TestArguments,
 };
+use crate::options::refinement::RefineArguments;
 use crate::options::run::RunArguments;
 use crate::options::simulate::SimulateArguments;
 use crate::options::swarm::SwarmArguments;
@@ -192,6 +195,16 @@ pub enum Command {
     /// violates an `always` property, and with 130 if a bound left it undecided.
     #[command(after_help = FOLLOW_EXAMPLES)]
     Follow(FollowArguments),
+    /// Compare two components: whether each sequence of views of the new one is one of the old one
+    ///
+    /// The view of a state consists of the descriptions of all nodes, or of the fields in --fields. A view that does not change counts
+    /// once, so the new component may take more or fewer events between two views. Both run with the same nodes, network, faults and
+    /// parameters, but for --set-new and --set-old. Messages are not compared.
+    ///
+    /// A difference is a shortest execution of the new component whose views the old one cannot show (--out). Exits with 0 if there
+    /// is none, with 12 if there is one, and with 130 if a bound left it undecided. Swap the components for the other direction.
+    #[command(after_help = REFINE_EXAMPLES)]
+    Refine(RefineArguments),
     /// Write a trace in the format of another tool
     ///
     /// `itf` is the Informal Trace Format of Apalache and Quint (name it *.itf.json), with `mbt::actionTaken` and
@@ -345,6 +358,10 @@ const LINEARIZABLE_EXAMPLES: &str = "Examples:\n  \
 const FOLLOW_EXAMPLES: &str = "Examples:\n  \
     host follow cluster.ndjson --against plugins/paxos\n  \
     host follow node0.ndjson node1.ndjson --against plugins/raft-kv --missing 2 --out trace.json -- --nodes 3 --resets 1";
+
+const REFINE_EXAMPLES: &str = "Examples:\n  \
+    host refine plugins/register-go plugins/register\n  \
+    host refine plugins/paxos plugins/paxos --set-new bug=last-response --fields Running.learner.chosen -- --set proposers=2";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

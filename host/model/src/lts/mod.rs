@@ -27,6 +27,7 @@
 //! | `cache` | a lock-free copy of the tables per stepper |
 //! | `links` | the links between nodes in given local states |
 //! | `stepper` | access to the outcomes of handlers, executed where they are missing |
+//! | `enabled` | the enabled events of a global state, node by node |
 //! | `questions` | questions to a protocol other than the execution of its handlers: properties, ends, renamings |
 //! | `quorum` | messages that are received together: roles, sets, events |
 //! | `deadlock` | terminal states, and the nodes that are not done there |
@@ -35,6 +36,7 @@ mod adopt;
 mod cache;
 pub mod deadlock;
 mod derive;
+mod enabled;
 pub(crate) mod handler;
 mod idle;
 mod ids;
@@ -54,6 +56,7 @@ mod system;
 mod tables;
 
 pub use cache::{Brief, Edge, LtsCache, OutcomesRef};
+pub use enabled::{enabled, is_in_order};
 pub use handler::OUTCOMES_MAX;
 pub use ids::{KindId, LocalEventId, LocalStateId, MessageId, QuorumId, Trigger};
 pub use links::{AsMessage, NodeLinks};

@@ -20,6 +20,7 @@
 //! | `following` | a trace in another build of its plugin |
 //! | `continuing` | whether a promise is kept by all that follows a path |
 //! | `log` | logs of a running cluster, and the executions that explain them |
+//! | `refinement` | two components compared by their sequences of views |
 //! | `simulation` | simulated runs, to a confirmed finding |
 //! | `engine` | what these run: the model or nodes, with checkers or without |
 //! | `watch` | the tasks of their checkers |
@@ -39,6 +40,7 @@ pub mod minimizing;
 pub mod monitor;
 pub mod path;
 pub mod promises;
+pub mod refinement;
 pub mod refusal;
 pub mod replay;
 mod run;

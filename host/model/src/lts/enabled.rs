@@ -1,14 +1,19 @@
-//! The enabled events of a global state, node by node.
+//! The enabled events of a global state, node by node, for searches that take them one by one.
 
-use host_model::contract::{MachineError, NodeId, Role};
-use host_model::lts::quorum::{Member, for_each_set};
-use host_model::lts::{LocalStateId, MessageId, Stepper, Trigger};
-use host_model::scenario::{InFlight, Network};
+use crate::contract::{MachineError, NodeId, Role};
+use crate::lts::ids::{LocalStateId, MessageId, Trigger};
+use crate::lts::quorum::{Member, for_each_set};
+use crate::lts::stepper::Stepper;
+use crate::scenario::{InFlight, Network};
 
 /// The triggers that are enabled at each node; none if a node is stuck in a fault. A fault may change nothing, and a node may decline a
 /// quorum: then they have no outcome. A message can be lost where others wait behind it, and nowhere else: on a link without an order it
 /// makes no difference whether it is lost or never arrives.
-pub(crate) fn enabled(
+///
+/// # Errors
+///
+/// The host cannot provide an instance.
+pub fn enabled(
     stepper: &mut Stepper<'_>,
     locals: &[LocalStateId],
     in_flight: &InFlight<MessageId>,
@@ -56,6 +61,6 @@ fn next(stepper: &Stepper<'_>, locals: &[LocalStateId], in_flight: &InFlight<Mes
 }
 
 /// Whether messages from one node to another have an order.
-pub(crate) fn is_in_order(stepper: &Stepper<'_>, from: NodeId, to: NodeId) -> bool {
+pub fn is_in_order(stepper: &Stepper<'_>, from: NodeId, to: NodeId) -> bool {
     stepper.lts().scenario().network_of(from, to) == Network::Ordered
 }
