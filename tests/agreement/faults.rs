@@ -7,7 +7,7 @@ use host_agreement::reference::{self, System};
 use host_agreement::toys::{self, Run};
 use host_model::lts::{Lts, Stepper};
 use host_model::scenario::faults::{FaultDescription, FaultId};
-use host_model::scenario::{FaultEvent, Faults, Network};
+use host_model::scenario::{FaultEvent, Faults, Network, OutageWrites};
 use host_model::toys::{Medium, Toy, ToyTrigger};
 use host_model::trace::{GlobalSituation, TraceEvent, TraceStep, resolve, start};
 use host_search::kernel::{EndCondition, SearchBounds};
@@ -55,6 +55,19 @@ fn with_outages(seed: u64) -> System {
     let toy = toy.in_medium([Medium::Map, Medium::WholeMap, Medium::Map, Medium::Persisted][seed as usize % 4]);
     let (outages, resets) = [(1, 0), (2, 0), (1, 1), (1, 0), (1, 2)][seed as usize % 5];
     System { faults: Faults { outages, resets, ..Faults::default() }, ..System::new(toy) }
+}
+
+/// Outages that lose any unsynced entries.
+fn with_loose_entries(seed: u64) -> System {
+    let system = with_outages(seed);
+    let toy = system.toy.clone().in_medium(if seed % 7 == 0 { Medium::Persisted } else { Medium::Digits });
+    System { toy, outage_writes: OutageWrites::Any, ..system }
+}
+
+/// The same where connections break.
+fn with_loose_entries_and_breaks(seed: u64) -> System {
+    let system = with_outages_and_breaks(seed);
+    System { toy: system.toy.clone().in_medium(Medium::Digits), outage_writes: OutageWrites::Any, ..system }
 }
 
 /// The same where connections break, and can be lost by other faults.
@@ -263,6 +276,18 @@ fn executions_with_outages_are_explored_once() {
 fn outages_and_breaks_together_are_explored_exactly() {
     check_states(with_outages_and_breaks, &[], STATES_MAX / 6);
     check_executions(with_outages_and_breaks);
+}
+
+#[test]
+fn outages_that_lose_any_entries_are_explored_exactly() {
+    check_states(with_loose_entries, &[bdfs::explore_reduced], STATES_MAX);
+    check_states(with_loose_entries_and_breaks, &[], STATES_MAX / 6);
+}
+
+#[test]
+fn executions_with_outages_that_lose_any_entries_are_explored_once() {
+    check_executions(with_loose_entries);
+    check_executions(with_loose_entries_and_breaks);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use host_model::contract::{Choice, NodeId};
 use host_model::lts::deadlock;
-use host_model::scenario::{FaultEvent, Faults, Link, Network, Scenario};
+use host_model::scenario::{FaultEvent, Faults, Link, Network, OutageWrites, Scenario};
 use host_model::toys::{self, Toy, ToyState};
 use rustc_hash::FxHashSet;
 
@@ -61,6 +61,9 @@ pub struct Local {
     pub ends: Vec<(u32, bool)>,
     /// The maps that an outage can leave in place of the present one, the oldest first.
     pub older: Vec<Stored>,
+    /// Where an outage can lose any writes: the values that each entry can have after one in place of the present one, by its key; none
+    /// for no entry.
+    pub loose: BTreeMap<Vec<u8>, BTreeSet<Option<Vec<u8>>>>,
 }
 
 /// The durable map of a toy: its durable state, and its state if it has that in the map. An empty map has neither.
@@ -82,6 +85,8 @@ pub struct System {
     pub links: Vec<Link>,
     /// The budgets.
     pub faults: Faults,
+    /// The unsynced writes that an outage can lose.
+    pub outage_writes: OutageWrites,
 }
 
 impl System {
@@ -89,6 +94,7 @@ impl System {
     pub fn scenario(&self) -> Scenario {
         Scenario {
             faults: self.faults,
+            outage_writes: self.outage_writes,
             network: self.network,
             links: self.links.clone(),
             ..Scenario::new(self.toy.nodes)
@@ -97,7 +103,8 @@ impl System {
 
     /// A toy without faults, on an unordered network.
     pub fn new(toy: Toy) -> Self {
-        Self { toy, network: Network::Unordered, links: Vec::new(), faults: Faults::default() }
+        let (faults, outage_writes) = (Faults::default(), OutageWrites::default());
+        Self { toy, network: Network::Unordered, links: Vec::new(), faults, outage_writes }
     }
 
     fn network(&self, (from, to): Channel) -> Network {
@@ -194,6 +201,7 @@ impl Global {
             None => {
                 local.is_stuck = true;
                 local.older.clear();
+                local.loose.clear();
             }
         }
         self

@@ -116,7 +116,10 @@ pub fn local(lts: &Lts<'_>, id: LocalStateId) -> Local {
     let ends = (0..lts.scenario().nodes).map(|peer| (fault_state.incarnation(peer), fault_state.is_open(peer)));
     let ends = if fault_state.has_connections() { ends.collect() } else { Vec::new() };
     let older = fault_state.unsynced_maps().map(toys::read_map).collect();
-    Local { state: known, is_stuck, counts: fault_state.counts, ends, older }
+    let values =
+        |values: &mut dyn Iterator<Item = Option<&[u8]>>| values.map(|value| value.map(<[u8]>::to_vec)).collect();
+    let loose = fault_state.loose_entries().map(|(key, mut of)| (key.to_vec(), values(&mut of))).collect();
+    Local { state: known, is_stuck, counts: fault_state.counts, ends, older, loose }
 }
 
 /// The findings of a search, with the length of the path to each and whether no shorter one exists.

@@ -53,6 +53,58 @@ fn simulated_kills_lose_nothing_that_is_synced() {
     }
 }
 
+/// A mistake that no loss of the latest writes shows, and that the loss of others does: in a search and in simulated runs.
+#[test]
+fn some_mistakes_need_writes_that_are_lost_in_another_order() {
+    let place = Place::new();
+    let options = ["--nodes", "2", "--set", "records=true", "--set", "bug=forget-sync-commits"];
+    let run = ["run", bundled("raft-kv"), "--json", "--algo", "bdfs", "--outages", "1", "--out", "found"];
+    let said = place.host(&[&run[..], &options].concat()).exits(0).json();
+    assert_eq!((&said["end"], &said["assumed"]["outage_writes"]), (&"space-exhausted".into(), &Value::Null));
+    let said = place.host(&[&run[..], &options, &["--outage-writes", "any"]].concat()).exits(12).json();
+    assert_eq!(said["assumed"]["outage_writes"], "any");
+    assert_eq!(said["violations"][0]["finding"]["name"], "state-machine-safety", "{said}");
+    let trace = std::fs::read(place.path("found/trace.json")).expect("it was written");
+    let trace: Value = serde_json::from_slice(&trace).expect("JSON");
+    assert_eq!(schema::misfits(&trace), [""; 0]);
+    let steps = trace["steps"].as_array().expect("a list").iter();
+    assert!(
+        steps.map(|step| &step["event"]).any(|event| event["kind"] == "outage" && event["disk"].as_u64() > Some(0))
+    );
+    place.host(&["replay", "found/trace.json", "--plugin", bundled("raft-kv")]).exits(12).says(&["(disk "]);
+
+    let simulate = ["simulate", bundled("raft-kv"), "--json", "--runs", "300"];
+    let simulate = [&simulate[..], &CONDITIONS, &["--"], &options].concat();
+    let said = place.host(&simulate).exits(0).json();
+    assert!(said["result"] == "no-violation" && said["resets"].as_u64() > Some(1_000), "{said}");
+    let said = place.host(&[&simulate[..], &["--outage-writes", "any"]].concat()).exits(12).json();
+    assert!(said["violation"]["confirmed"] == true, "{said}");
+}
+
+/// Where outages lose no writes, or the disk is that of a node that ships, the option is refused.
+#[test]
+fn writes_in_another_order_need_outages_of_the_model() {
+    let place = Place::new();
+    let any = ["--outage-writes", "any"];
+    let run = ["run", bundled("raft-kv")];
+    place.host(&[&run[..], &any].concat()).exits(151).says(&["no node loses power", "give --outages N"]);
+    place.host(&[&run[..], &any, &["--resets", "1"]].concat()).exits(151).says(&["no node loses power"]);
+    let reduced = ["--outages", "1", "--algo", "bdfs", "--reduce"];
+    place.host(&[&run[..], &any, &reduced].concat()).exits(151).says(&["interchangeable", "give --no-symmetry"]);
+    place.host(&[&run[..], &any, &reduced, &["--no-symmetry", "--states", "100"]].concat()).exits(0);
+    place.host(&[&run[..], &["--outage-writes", "some"]].concat()).exits(151).says(&["prefix, any"]);
+    let plain = ["run", bundled("paxos"), "--outages", "1", "--outage-writes", "any"];
+    place.host(&plain).exits(151).says(&["does not call `sync`"]);
+    let simulate = ["simulate", bundled("raft-kv"), "--churn", "1/m"];
+    place
+        .host(&[&simulate[..], &["--runtime", "--"], &any].concat())
+        .exits(151)
+        .says(&["data file is a log", "--model"]);
+    let scenario = format!("plugin = {:?}\n[faults]\noutages = 1\noutage-writes = \"some\"\n", bundled("raft-kv"));
+    std::fs::write(place.path("wrong.toml"), scenario).expect("a new file");
+    place.host(&["run", "wrong.toml"]).exits(151).says(&["wrong.toml", "4", "outage-writes"]);
+}
+
 /// Either budget bounds the restarts of a node that calls `sync`; both at once are refused.
 #[test]
 fn restarts_of_simulated_nodes_stay_within_their_budget() {

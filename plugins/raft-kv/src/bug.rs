@@ -36,10 +36,12 @@ pub(crate) enum Bug {
     ForgetSyncVotes,
     /// Entries are not synced before the leader hears of them.
     ForgetSyncEntries,
+    /// The commit index, and the store that goes with it, are not synced: the log has all of it.
+    ForgetSyncCommits,
 }
 
 /// Their names, as values of the parameter `bug`.
-pub(crate) const NAMES: [(&str, Bug); 17] = [
+pub(crate) const NAMES: [(&str, Bug); 18] = [
     ("none", Bug::None),
     ("read-local", Bug::ReadLocal),
     ("answer-early", Bug::AnswerEarly),
@@ -57,4 +59,5 @@ pub(crate) const NAMES: [(&str, Bug); 17] = [
     ("read-handed-over", Bug::ReadHandedOver),
     ("forget-sync-votes", Bug::ForgetSyncVotes),
     ("forget-sync-entries", Bug::ForgetSyncEntries),
+    ("forget-sync-commits", Bug::ForgetSyncCommits),
 ];

@@ -148,7 +148,7 @@ pub(crate) fn end(protocol: &RaftKv, ctx: &mut Context<Message>, before: &Before
     let entries = before.last != disk.log.last() && protocol.bug != Bug::ForgetSyncEntries;
     // Clients of a search are no part of the node, so an outage does not touch what they know.
     let clients = (*asked, history, client) != (disk.asked, &disk.history, &disk.client);
-    let commits = *commit != disk.commit;
+    let commits = *commit != disk.commit && protocol.bug != Bug::ForgetSyncCommits;
     if votes || entries || commits || clients {
         storage::sync(ctx);
     }

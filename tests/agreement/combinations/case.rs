@@ -381,5 +381,5 @@ fn arranged(mut toy: Toy, row: &Row, dice: &mut Dice) -> System {
         losses: [0, 1, Faults::UNLIMITED][value(Axis::Losses)],
         ..Faults::default()
     };
-    System { toy, network, links, faults }
+    System { network, links, faults, ..System::new(toy) }
 }

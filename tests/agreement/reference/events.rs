@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use host_model::contract::{Choice, NodeId};
-use host_model::scenario::Faults;
+use host_model::scenario::{Faults, OutageWrites};
 use host_model::toys::{Medium, ToyOutcome, ToyState, ToyTrigger};
 
 use super::faults::{self, Meaning};
@@ -177,9 +177,12 @@ pub(super) fn moves(
             *before.locals[node as usize].counts.of_mut(fault.id()) += 1;
             match faults::meaning(fault.kind()) {
                 Meaning::Restart => {
-                    let older = &mut before.locals[node as usize].older;
-                    if fault.kind() == "outage" {
+                    if fault.kind() == "outage" && system.outage_writes == OutageWrites::Any {
+                        map.0 = faults::left(map.0, &local.loose, fault.disk());
+                        before.locals[node as usize].loose.clear();
+                    } else if fault.kind() == "outage" {
                         // One lost change leaves the latest of them.
+                        let older = &mut before.locals[node as usize].older;
                         let index = older.len() - fault.unsynced() as usize;
                         map = older.get(index).copied().unwrap_or(map);
                         older.clear();
@@ -189,7 +192,7 @@ pub(super) fn moves(
                     state_of_trap = 0;
                     let durable = match system.toy.medium {
                         Medium::Persisted => system.toy.durable.get(&(node, state)).copied(),
-                        Medium::Map | Medium::WholeMap => map.0,
+                        Medium::Map | Medium::WholeMap | Medium::Digits => map.0,
                     };
                     is_first = durable.is_none();
                     system.toy.restart(node, durable)

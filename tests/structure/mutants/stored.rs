@@ -32,6 +32,7 @@ const fn of_outages(what: &'static str, file: &'static str, change: [&'static st
 const MAP: &str = "host/model/src/contract/durable_map.rs";
 const NODE_MAP: &str = "host/model/src/contract/node_map.rs";
 const UNSYNCED: &str = "host/model/src/scenario/unsynced.rs";
+const LOOSE_ENTRIES: &str = "host/model/src/scenario/loose_entries.rs";
 const MAP_LIST: &str = "host/model/src/scenario/map_list.rs";
 const FAULT_STATE: &str = "host/model/src/scenario/fault_state.rs";
 const CHANGES: &str = "host/live/src/disk/changes.rs";
@@ -44,6 +45,12 @@ const NAIVE: &[&str] = &["a_map_is_one_and_its_copies_never_change"];
 
 /// Random toys with outages against the naive reference.
 const OUTAGES: &[&str] = &["outages_are_explored_exactly"];
+
+/// The same where an outage can lose any entries.
+const LOOSE: &[&str] = &["outages_that_lose_any_entries_are_explored_exactly"];
+
+/// The disks that an outage can leave against all subsets of the writes.
+const SUBSETS: &[&str] = &["an_outage_leaves_any_subset_of_the_writes"];
 
 /// The maps that an outage can leave, by hand.
 const LEAVES: &[&str] = &["an_outage_leaves_a_map_since_the_last_sync"];
@@ -149,8 +156,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "writes can be lost where no outage is left",
         FAULT_STATE,
         [
-            "Some(after) if self.counts.outages < rules.max.outages",
-            "Some(after) if self.counts.outages <= rules.max.outages",
+            "Some(writes) if self.counts.outages < rules.max.outages",
+            "Some(writes) if self.counts.outages <= rules.max.outages",
         ],
     ),
     of_outages(
@@ -161,20 +168,58 @@ pub(super) const MUTANTS: &[Mutant] = &[
     of_outages(
         "states that differ in what an outage can leave are one",
         FAULT_STATE,
-        [".chain(self.unsynced.words())", ""],
+        ["self.unsynced.words().chain(self.loose.words())", "self.loose.words()"],
     ),
     of_outages(
         "an outage loses nothing",
         "host/model/src/lts/jobs.rs",
         [
-            "ProtocolEvent::Restart(state.fault_state.map_without(fault.unsynced()).map(MapKey::from)),",
-            "ProtocolEvent::Restart(None),",
+            "let map = state.fault_state.map_left(fault, self.map_of(state.protocol_id));",
+            "let map: Option<crate::contract::DurableMap> = None;",
         ],
     ),
     of_outages(
         "an outage loses nothing where a finding is confirmed",
         "host/model/src/trace/replay.rs",
-        ["fault_state.map_without(fault.unsynced()).cloned();", "fault_state.map_without(0).cloned();"],
+        ["let map = fault_state.map_left(fault, present.as_ref());", "let map = present;"],
+    ),
+    of(
+        "host-agreement",
+        "states that differ in the values that an outage can leave are one",
+        FAULT_STATE,
+        ["self.unsynced.words().chain(self.loose.words())", "self.unsynced.words()"],
+        LOOSE,
+    ),
+    of_model(
+        "an outage can leave the present value as another one",
+        LOOSE_ENTRIES,
+        ["            values.remove(&now);\n", "            let _ = &now;\n"],
+        SUBSETS,
+    ),
+    of_model(
+        "a sync leaves the other values of entries",
+        LOOSE_ENTRIES,
+        ["                self.clear();\n                map\n", "                map\n"],
+        SUBSETS,
+    ),
+    of_model(
+        "an outage never leaves an entry out",
+        LOOSE_ENTRIES,
+        ["Some(None) => map.delete(key),", "Some(None) => {}"],
+        SUBSETS,
+    ),
+    of_model(
+        "the number of disks has no limit",
+        LOOSE_ENTRIES,
+        ["filter(|disks| *disks <= DISKS_MAX.into())", "filter(|_| true)"],
+        &["too_many_disks_are_a_fault"],
+    ),
+    of(
+        "host-agreement",
+        "writes of a handler are not noted where an outage can lose any",
+        "host/model/src/lts/handler.rs",
+        ["if !lts.rules.loses_any_writes() {", "if true {"],
+        LOOSE,
     ),
     of_outages(
         "a sync is durable with what was there before its handler",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use host_model::audit::Mode;
 use host_model::contract::PropertyKind;
-use host_model::scenario::Network;
+use host_model::scenario::{Network, OutageWrites};
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::kernel::schedule::Schedule;
@@ -22,7 +22,7 @@ use host_session::spec::{Algo, ClusterSpec, Keep, ProcessSpec, RunSpec, SearchSp
 use crate::options::faults::FaultArguments;
 use crate::options::placement::PlacementArguments;
 use crate::options::values::{
-    LimitArguments, SourceArguments, audits, fairness, networks, recovery, strategies, timers,
+    LimitArguments, SourceArguments, audits, fairness, networks, outage_writes, recovery, strategies, timers,
 };
 
 /// `host run`.
@@ -55,6 +55,9 @@ pub struct RunArguments {
     /// What can go wrong.
     #[command(flatten)]
     pub faults: FaultArguments,
+    /// The writes that an outage can lose, of those since the last `sync` [default: prefix]
+    #[arg(long, value_name = "WHICH", value_parser = outage_writes(), help_heading = "Faults")]
+    pub outage_writes: Option<OutageWrites>,
     /// Reduce the state space, provably for all properties: drop dead messages, defer commuting deliveries, keep only states with
     /// the most messages in flight. For `bdfs`; paths become shorter, so --depth is refused
     #[arg(long, conflicts_with = "depth", help_heading = "What to explore")]
@@ -224,6 +227,7 @@ impl RunArguments {
             network: self.network,
             links: self.link.clone(),
             faults: self.faults.0.clone(),
+            outage_writes: self.outage_writes,
             placement: self.placement.spec(),
             limits: self.limits.given(),
             prefix: self.prefix.clone(),

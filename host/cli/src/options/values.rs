@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use host_model::audit::Mode;
-use host_model::scenario::Network;
+use host_model::scenario::{Network, OutageWrites};
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy};
 use host_session::cluster::exporters::{EXPORTERS, Exporter};
@@ -75,6 +75,16 @@ pub fn timers() -> impl TypedValueParser<Value = Timers> {
 /// Events that count as a way back to a kept promise.
 pub fn recovery() -> impl TypedValueParser<Value = Recovery> {
     PossibleValuesParser::new(Recovery::ALL.map(Recovery::name)).try_map(|name| values::recovery(&name))
+}
+
+/// The unsynced writes that an outage can lose.
+pub fn outage_writes() -> impl TypedValueParser<Value = OutageWrites> {
+    let help = |writes: OutageWrites| match writes {
+        OutageWrites::Prefix => "those of the latest handlers, as the data file of a node does",
+        OutageWrites::Any => "any entries, each by itself, as files do that are written one by one",
+    };
+    let names = OutageWrites::ALL.map(|writes| PossibleValue::new(writes.name()).help(help(writes)));
+    PossibleValuesParser::new(names).try_map(|name| values::outage_writes(&name))
 }
 
 /// Names of networks.

@@ -87,6 +87,10 @@ fn events_are_written_as_ever() {
         event: FaultEvent::of_kind(kind, peer).expect("there is such a fault"),
         lost,
     };
+    let outage = |loss: fn(FaultEvent, u32) -> Option<FaultEvent>, number| {
+        let event = FaultEvent::of_kind("outage", None).and_then(|event| loss(event, number));
+        TraceEvent::Fault { event: event.expect("it loses writes"), lost: false }
+    };
     let received = Received { from: 2, payload: payload() };
     let cases = [
         (TraceEvent::Deliver { from: 1, payload: payload() }, r#"{"kind":"deliver","from":1,"payload":"07"}"#),
@@ -101,6 +105,8 @@ fn events_are_written_as_ever() {
         (fault("reset", None, false), r#"{"kind":"reset"}"#),
         (fault("break", Some(1), false), r#"{"kind":"break","peer":1}"#),
         (fault("break", Some(1), true), r#"{"kind":"break","peer":1,"lost":true}"#),
+        (outage(FaultEvent::losing, 2), r#"{"kind":"outage","unsynced":2}"#),
+        (outage(FaultEvent::leaving, 5), r#"{"kind":"outage","disk":5}"#),
         (TraceEvent::TransportError { peer: 1, lost: true }, r#"{"kind":"transport-error","peer":1,"lost":true}"#),
         (TraceEvent::Lose { from: 1, payload: payload() }, r#"{"kind":"lose","from":1,"payload":"07"}"#),
     ];
@@ -120,6 +126,10 @@ fn events_are_written_as_ever() {
         r#"{"kind":"reset","peer":1}"#,
         r#"{"kind":"reset","lost":true}"#,
         r#"{"kind":"break"}"#,
+        r#"{"kind":"reset","unsynced":1}"#,
+        r#"{"kind":"reset","disk":1}"#,
+        r#"{"kind":"local","name":"go","cause":"timer","disk":1}"#,
+        r#"{"kind":"outage","unsynced":1,"disk":1}"#,
         r#"{"kind":"break","peer":1,"from":1}"#,
         r#"{"kind":"refusals"}"#,
         r#"{"kind":"reset","kind":"reset"}"#,
@@ -152,6 +162,13 @@ fn numbers_of_faults_are_written_by_name() {
     assert_eq!(state.unsynced_maps().map(|map| map.len()).collect::<Vec<_>>(), [0, 1]);
     assert_eq!(serde_json::to_value(&state).expect("JSON"), unsynced);
     assert!(serde_json::from_value::<FaultState>(json!({ "unsynced": ["01"] })).is_err());
+    // The key `a` can be left without an entry, or with the value `b`.
+    let loose = json!({ "ends": [], "loose": [{ "key": "61", "values": [null, "62"] }] });
+    let state: FaultState = serde_json::from_value(loose.clone()).expect("a fault state");
+    let entries = state.loose_entries().map(|(key, values)| (key, values.collect::<Vec<_>>()));
+    assert_eq!(entries.collect::<Vec<_>>(), [(&b"a"[..], vec![None, Some(&b"b"[..])])]);
+    assert_eq!(serde_json::to_value(&state).expect("JSON"), loose);
+    assert!(serde_json::from_value::<FaultState>(json!({ "loose": [{ "key": "6", "values": [] }] })).is_err());
 }
 
 /// Reads a log with ShiViz's defaults: a line with the event, a line with host and clock.

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{DurableMap, Envelope, NodeId, Snapshot};
+use crate::contract::{DurableMap, Envelope, Fault, NodeId, Snapshot};
+use crate::lts::handler::{Ended, Execution};
 use crate::lts::ids::{LocalStateId, MessageId, ProtocolStateId, Trigger};
 use crate::lts::protocol_step::ProtocolOutcome;
 use crate::lts::state::{LocalState, Outcome};
 use crate::lts::tables::Tables;
 use crate::scenario::fault_state::Rules;
-use crate::scenario::{FaultState, Route};
+use crate::scenario::{FaultState, Route, Writes};
 
 /// The common parts of all outcomes of a step.
 struct Draft {
@@ -118,12 +119,14 @@ impl Tables {
         if !fault_state.refuse(&outcome.choices, rules) {
             return None;
         }
-        if rules.max.outages > 0 {
-            let is_stuck = self.protocol_states[outcome.next.0 as usize].snapshot.is_none();
-            let empty = DurableMap::default();
-            let after = (!is_stuck).then(|| self.map_of(outcome.next).unwrap_or(&empty));
-            fault_state.write(&draft.map, &outcome.synced, after, rules);
-        }
+        let too_many;
+        let outcome = match self.write(rules, draft, outcome, &mut fault_state) {
+            Ok(()) => outcome,
+            Err(fault) => {
+                too_many = self.stuck(draft.node, outcome, fault);
+                &too_many
+            }
+        };
         let from = draft.node;
         let mut sent = Vec::with_capacity(draft.notices.len() + outcome.sent.len());
         // No event follows a fault of the guest, so no peer needs a notice of a break.
@@ -158,17 +161,42 @@ impl Tables {
         })
     }
 
+    /// Notes what a handler has written; an error if an outage could leave too many disks.
+    fn write(
+        &self,
+        rules: &Rules,
+        draft: &Draft,
+        outcome: &ProtocolOutcome,
+        fault_state: &mut FaultState,
+    ) -> Result<(), Fault> {
+        if rules.max.outages == 0 {
+            return Ok(());
+        }
+        let is_stuck = self.protocol_states[outcome.next.0 as usize].snapshot.is_none();
+        let empty = DurableMap::default();
+        let after = self.map_of(outcome.next).unwrap_or(&empty);
+        let writes = Writes { synced: &outcome.synced, keys: &outcome.written, after };
+        fault_state.write(&draft.map, (!is_stuck).then_some(&writes), rules)
+    }
+
+    /// The outcome of an execution if the node is stuck in a fault instead.
+    fn stuck(&mut self, node: NodeId, outcome: &ProtocolOutcome, fault: Fault) -> ProtocolOutcome {
+        let stuck = self.intern_executions(node, vec![Execution::silent(Ended::Fault(fault))]);
+        ProtocolOutcome { next: stuck[0].next, sent: Vec::new(), ..outcome.clone() }
+    }
+
     /// The durable map with which the handler of a step begins; it matters only where there can be outages.
     fn map_at_the_beginning(&self, rules: &Rules, state: &LocalState, trigger: Trigger) -> DurableMap {
         if rules.max.outages == 0 {
             return DurableMap::default();
         }
-        let left = trigger.fault().and_then(|fault| state.fault_state.map_without(fault.unsynced()));
-        left.or_else(|| self.map_of(state.protocol_id)).cloned().unwrap_or_default()
+        let present = self.map_of(state.protocol_id);
+        let left = trigger.fault().and_then(|fault| state.fault_state.map_left(fault, present));
+        left.or_else(|| present.cloned()).unwrap_or_default()
     }
 
     /// The durable map of a protocol state, if it has one.
-    fn map_of(&self, state: ProtocolStateId) -> Option<&DurableMap> {
+    pub(crate) fn map_of(&self, state: ProtocolStateId) -> Option<&DurableMap> {
         self.protocol_states[state.0 as usize].snapshot.as_ref().and_then(Snapshot::map)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::contract::fingerprint::{self, Fingerprint};
 use crate::contract::{
     Arrival, Choice, DurableMap, Effects, Fault, FaultKind, Input, Judgement, LocalEvent, Machine, MachineError,
-    NodeId, PropertyKind, PropertyScope, Quorum, Role, Snapshot, Synced,
+    NodeId, PropertyKind, PropertyScope, Quorum, Role, Snapshot, Synced, WrittenKeys,
 };
 use crate::lts::ids::ProtocolStateId;
 use crate::lts::state::{Evaluated, Message};
@@ -185,6 +185,9 @@ pub(crate) fn explore(
         effects.aside.clear();
         if lts.rules.max.outages == 0 {
             effects.synced = Synced::default();
+        }
+        if !lts.rules.loses_any_writes() {
+            effects.written = WrittenKeys::default();
         }
         let result = result.and_then(|()| lts.rules.check_lengths(node, &effects.sent));
         let is_declined = effects.is_declined && result.is_ok();

@@ -1,7 +1,7 @@
 //! Ids of interned items, and the triggers of handlers, each as one integer.
 
-use crate::scenario::FaultEvent;
 use crate::scenario::faults::FaultId;
+use crate::scenario::{FaultEvent, OutageWrites};
 
 /// A local state of one node, interned by its protocol state and its fault state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,6 +92,9 @@ impl Trigger {
     /// them.
     const PEER_BITS: u32 = 24;
 
+    /// The highest of them distinguishes the number of the disk that a restart leaves.
+    const DISK: u32 = 1 << (Self::PEER_BITS - 1);
+
     /// The fault, if this is one.
     pub fn fault(self) -> Option<FaultEvent> {
         let (place, low) = (self.0 >> (3 + Self::PEER_BITS), self.0 >> 3 & ((1 << Self::PEER_BITS) - 1));
@@ -100,14 +103,21 @@ impl Trigger {
         }
         let fault = FaultId::at(place)?;
         match FaultEvent::new(fault, None) {
+            Some(restart) if low & Self::DISK > 0 => restart.leaving(low - Self::DISK),
             Some(restart) => restart.losing(low),
             None => FaultEvent::new(fault, low.checked_sub(1)),
         }
     }
 
-    /// The same fault, which loses this many of the latest changes of the durable map; none if it loses no writes.
-    pub(crate) fn losing(self, unsynced: u32) -> Option<Self> {
-        self.fault()?.losing(unsynced).map(Self::from)
+    /// The same fault, which loses writes in the way of this number: that of the latest changes, or that of the disk that it leaves.
+    /// None if it loses no writes.
+    pub(crate) fn losing(self, number: u32, writes: OutageWrites) -> Option<Self> {
+        let fault = self.fault()?;
+        match writes {
+            OutageWrites::Prefix => fault.losing(number),
+            OutageWrites::Any => fault.leaving(number),
+        }
+        .map(Self::from)
     }
 
     /// The trigger with this [`raw`](Self::raw) integer.
@@ -123,9 +133,13 @@ impl Trigger {
 
 impl From<FaultEvent> for Trigger {
     fn from(fault: FaultEvent) -> Self {
-        let low = fault.peer().map_or(fault.unsynced(), |peer| peer + 1);
+        let low = match (fault.peer(), fault.disk()) {
+            (Some(peer), _) => peer + 1,
+            (None, 0) => fault.unsynced(),
+            (None, disk) => disk | Self::DISK,
+        };
         assert!(
-            low >> Self::PEER_BITS == 0,
+            fault.peer().unwrap_or_default().max(fault.unsynced()).max(fault.disk()) < Self::DISK,
             "a cluster has fewer nodes, and a node fewer maps between two calls of `sync`"
         );
         Self((fault.id().place() << Self::PEER_BITS | low) << 3 | 0b011)

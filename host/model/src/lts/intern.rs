@@ -18,6 +18,7 @@ impl Tables {
             likelihood: effects.likelihood,
             draws: effects.draws,
             synced: effects.synced,
+            written: effects.written,
         };
         executions.into_iter().map(intern).collect()
     }

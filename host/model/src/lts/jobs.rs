@@ -34,7 +34,10 @@ impl Tables {
         } else {
             let fault = trigger.fault()?;
             match fault.peer() {
-                None => ProtocolEvent::Restart(state.fault_state.map_without(fault.unsynced()).map(MapKey::from)),
+                None => {
+                    let map = state.fault_state.map_left(fault, self.map_of(state.protocol_id));
+                    ProtocolEvent::Restart(map.as_ref().map(MapKey::from))
+                }
                 Some(peer) => error(peer)?,
             }
         };
@@ -65,8 +68,7 @@ impl Tables {
             ProtocolEvent::Restart(None) => Cause::Restart(None),
             ProtocolEvent::Restart(Some(_)) => {
                 let (fault_state, fault) = (&self.states[pair.0.0 as usize].fault_state, pair.1.fault());
-                let map = fault.and_then(|fault| fault_state.map_without(fault.unsynced()));
-                Cause::Restart(map.cloned())
+                Cause::Restart(fault.and_then(|fault| fault_state.map_left(fault, self.map_of(step.protocol_state))))
             }
             ProtocolEvent::Error(peer) => Cause::Error(peer),
         };

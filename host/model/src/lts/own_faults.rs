@@ -1,6 +1,7 @@
 //! The faults that can happen in a local state.
 
 use crate::lts::ids::Trigger;
+use crate::scenario::OutageWrites;
 
 /// The faults that can happen in a local state, in the order of their table.
 ///
@@ -12,13 +13,14 @@ pub struct OwnFaults {
     listed: Box<[Trigger]>,
     /// The number of further ones, which are the last one of the list with a loss of writes.
     losing: u32,
+    writes: OutageWrites,
 }
 
 impl OwnFaults {
     /// These faults, and the last one of them with each of this many losses of writes.
-    pub(crate) fn new(listed: Box<[Trigger]>, losing: u32) -> Self {
-        debug_assert!(losing == 0 || listed.last().is_some_and(|last| last.losing(losing).is_some()));
-        Self { listed, losing }
+    pub(crate) fn new(listed: Box<[Trigger]>, losing: u32, writes: OutageWrites) -> Self {
+        debug_assert!(losing == 0 || listed.last().is_some_and(|last| last.losing(losing, writes).is_some()));
+        Self { listed, losing, writes }
     }
 
     /// The number of faults.
@@ -47,7 +49,7 @@ impl OwnFaults {
 
     /// Whether this fault is one of them.
     pub fn contains(&self, fault: Trigger) -> bool {
-        let loss = fault.fault().map_or(0, |fault| fault.unsynced());
+        let loss = fault.fault().map_or(0, |fault| fault.unsynced().max(fault.disk()));
         self.listed.contains(&fault) || (loss <= self.losing && self.losing(loss) == Some(fault))
     }
 
@@ -57,7 +59,7 @@ impl OwnFaults {
     }
 
     fn losing(&self, loss: u32) -> Option<Trigger> {
-        self.listed.last().filter(|_| loss > 0).and_then(|last| last.losing(loss))
+        self.listed.last().filter(|_| loss > 0).and_then(|last| last.losing(loss, self.writes))
     }
 }
 
@@ -72,16 +74,24 @@ mod tests {
         let (reset, outage) = (FaultEvent::restart(), FaultEvent::outage(0));
         for listed in [vec![], vec![reset], vec![outage], vec![reset, FaultEvent::disconnect(3), outage]] {
             let ends_in_outage = listed.last() == Some(&outage);
-            for losing in if ends_in_outage { 0..4 } else { 0..1 } {
-                let faults = OwnFaults::new(listed.iter().copied().map(Trigger::from).collect(), losing);
-                let further = (1..=losing).map(FaultEvent::outage);
+            let ways =
+                [OutageWrites::Prefix, OutageWrites::Any].map(|writes| (0..4).map(move |losing| (losing, writes)));
+            for (losing, writes) in ways.into_iter().flatten().filter(|(losing, _)| *losing == 0 || ends_in_outage) {
+                let outage = |number| match writes {
+                    OutageWrites::Prefix => outage.losing(number),
+                    OutageWrites::Any => outage.leaving(number),
+                };
+                let faults = OwnFaults::new(listed.iter().copied().map(Trigger::from).collect(), losing, writes);
+                let further = (1..=losing).filter_map(outage);
                 let naive: Vec<Trigger> = listed.iter().copied().chain(further).map(Trigger::from).collect();
                 assert!(faults.iter().eq(naive.iter().copied()));
                 assert_eq!((faults.len(), faults.is_empty()), (naive.len(), naive.is_empty()));
                 assert!((0..naive.len() + 2).all(|index| faults.get(index) == naive.get(index).copied()));
-                let any = (0..6).map(FaultEvent::outage).chain([reset, FaultEvent::disconnect(3)]).map(Trigger::from);
-                any.into_iter()
-                    .for_each(|fault| assert_eq!(faults.contains(fault), naive.contains(&fault), "{naive:?}"));
+                let any = (0..6).flat_map(|number| {
+                    [FaultEvent::outage(number), FaultEvent::outage(0).leaving(number).expect("an outage")]
+                });
+                let any = any.chain([reset, FaultEvent::disconnect(3)]).map(Trigger::from);
+                any.for_each(|fault| assert_eq!(faults.contains(fault), naive.contains(&fault), "{naive:?}"));
             }
         }
     }

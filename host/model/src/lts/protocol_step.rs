@@ -1,7 +1,7 @@
 //! Handler executions as the protocol knows them: by protocol state, whatever the fault state of the node.
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, Draws, DurableMap, Envelope, Likelihood, NodeId, Synced};
+use crate::contract::{Choice, Draws, DurableMap, Envelope, Likelihood, NodeId, Synced, WrittenKeys};
 use crate::lts::ids::{LocalEventId, MessageId, ProtocolStateId, QuorumId};
 
 /// A handler execution as the protocol knows it: by protocol state.
@@ -50,6 +50,8 @@ pub(crate) struct ProtocolOutcome {
     pub(crate) likelihood: Likelihood,
     pub(crate) draws: Draws,
     pub(crate) synced: Synced,
+    /// The keys that it has written; none where an outage loses only the latest writes.
+    pub(crate) written: WrittenKeys,
 }
 
 impl ProtocolOutcome {
@@ -62,12 +64,13 @@ impl ProtocolOutcome {
             likelihood: Likelihood::CERTAIN,
             draws: Draws::default(),
             synced: Synced::Nothing,
+            written: WrittenKeys::default(),
         }
     }
 
     /// Bytes kept for it.
     pub(crate) fn bytes(&self) -> usize {
         let sent = self.sent.iter().map(|sent| size_of_val(sent) + sent.0.payload.len());
-        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.choices)
+        size_of::<Self>() + sent.sum::<usize>() + size_of_val(&*self.choices) + self.written.bytes()
     }
 }

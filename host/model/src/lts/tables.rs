@@ -121,7 +121,8 @@ impl Tables {
             let faults = match protocol.snapshot {
                 Some(_) => {
                     let listed = rules.faults(protocol.node, &fault_state).into_iter().map(Trigger::from);
-                    OwnFaults::new(listed.collect(), rules.losses_of_writes(protocol.node, &fault_state))
+                    let losses = rules.losses_of_writes(protocol.node, &fault_state);
+                    OwnFaults::new(listed.collect(), losses, rules.outage_writes)
                 }
                 None => OwnFaults::default(),
             };

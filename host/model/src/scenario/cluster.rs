@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::contract::NodeId;
 use crate::scenario::faults::{FaultId, Faults, Need, budget};
 use crate::scenario::link::{Link, Network};
+use crate::scenario::outage_writes::OutageWrites;
 
 /// A cluster, its parameters, its network and its faults. Part of every trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct Scenario {
     /// The budgets of faults.
     #[serde(default, skip_serializing_if = "Faults::are_none")]
     pub faults: Faults,
+    /// The unsynced writes that an outage can lose.
+    #[serde(default, skip_serializing_if = "OutageWrites::is_prefix")]
+    pub outage_writes: OutageWrites,
     /// Nodes without a known state. They take no step, and messages to them vanish when they are sent; no property reads
     /// them. The executions of the cluster without them are among those that it could have with them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -114,6 +118,7 @@ impl Scenario {
             network: Network::Unordered,
             links: Vec::new(),
             faults: Faults::default(),
+            outage_writes: OutageWrites::default(),
             absent: BTreeSet::new(),
         }
     }

@@ -12,10 +12,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::contract::fingerprint::Fingerprint;
-use crate::contract::{Choice, DurableMap, Ignores, NodeId, Synced};
+use crate::contract::{Choice, DurableMap, Fault, Ignores, NodeId};
 use crate::scenario::cluster::Scenario;
 use crate::scenario::faults::{FaultEvent, Faults};
 use crate::scenario::link::Network;
+use crate::scenario::loose_entries::{LooseEntries, Writes};
+use crate::scenario::outage_writes::OutageWrites;
 use crate::scenario::route::Route;
 use crate::scenario::unsynced::Unsynced;
 
@@ -31,6 +33,9 @@ pub struct FaultState {
     /// The writes that an outage can lose; none if there can be no outage any more.
     #[serde(skip_serializing_if = "Unsynced::is_empty")]
     unsynced: Unsynced,
+    /// The same where it can lose any of them.
+    #[serde(skip_serializing_if = "LooseEntries::is_empty")]
+    loose: LooseEntries,
 }
 
 /// One end of a connection.
@@ -69,6 +74,7 @@ impl FaultState {
     pub(crate) fn is_fresh(&self) -> bool {
         self.counts.are_none()
             && self.unsynced.is_empty()
+            && self.loose.is_empty()
             && self.ends.iter().all(|end| *end == ConnectionEnd::default())
     }
 
@@ -113,9 +119,18 @@ impl FaultState {
         }
     }
 
-    /// The durable map that an outage leaves that loses this many changes; none for the present one.
-    pub(crate) fn map_without(&self, changes: u32) -> Option<&DurableMap> {
-        self.unsynced.without(changes)
+    /// The durable map that a fault leaves; none for the present one.
+    pub(crate) fn map_left(&self, fault: FaultEvent, present: Option<&DurableMap>) -> Option<DurableMap> {
+        match fault.disk() {
+            0 => self.unsynced.without(fault.unsynced()).cloned(),
+            disk => self.loose.disk(disk, present.unwrap_or(&DurableMap::default())),
+        }
+    }
+
+    /// The entries that an outage can leave with other values than the present ones, where it can lose any unsynced writes: each key with
+    /// these values, none for no entry.
+    pub fn loose_entries(&self) -> impl Iterator<Item = (&[u8], impl Iterator<Item = Option<&[u8]>>)> {
+        self.loose.iter()
     }
 
     /// The number of changes that an outage must lose to leave this durable map; 0 if it leaves no such map in place of the present one.
@@ -133,12 +148,31 @@ impl FaultState {
         self.unsynced.own_bytes()
     }
 
-    /// Notes the writes of a handler that began with one map and ended with another one; a node that is stuck has none.
-    pub(crate) fn write(&mut self, before: &DurableMap, synced: &Synced, after: Option<&DurableMap>, rules: &Rules) {
-        match after {
-            Some(after) if self.counts.outages < rules.max.outages => self.unsynced.note(before.clone(), synced, after),
-            _ => self.unsynced.clear(),
+    /// Notes the writes of a handler that began with a durable map; a node that is stuck has none.
+    ///
+    /// # Errors
+    ///
+    /// An outage could leave too many disks.
+    pub(crate) fn write(
+        &mut self,
+        before: &DurableMap,
+        writes: Option<&Writes<'_>>,
+        rules: &Rules,
+    ) -> Result<(), Fault> {
+        match writes {
+            Some(writes) if self.counts.outages < rules.max.outages => match rules.outage_writes {
+                OutageWrites::Prefix => self.unsynced.note(before.clone(), writes.synced, writes.after),
+                OutageWrites::Any => return self.loose.note(before, writes),
+            },
+            _ => self.keep_all(),
         }
+        Ok(())
+    }
+
+    /// No write can be lost any more.
+    fn keep_all(&mut self) {
+        self.unsynced.clear();
+        self.loose.clear();
     }
 
     /// Takes a fault. Returns the connections that it breaks, each with its new incarnation, except for the connection of the
@@ -146,7 +180,7 @@ impl FaultState {
     pub fn meet(&mut self, fault: FaultEvent, me: NodeId) -> Vec<(NodeId, u32)> {
         *self.counts.of_mut(fault.id()) += 1;
         if fault.loses_writes() {
-            self.unsynced.clear();
+            self.keep_all();
         }
         let broken: Vec<NodeId> = match fault.peer() {
             Some(peer) => vec![peer],
@@ -185,8 +219,9 @@ impl FaultState {
         let counts: Vec<u32> = counts.iter().filter(|(fault, _)| fault.is_of_node()).map(|(_, count)| count).collect();
         // The last count is that of outages. Without any, the words are those of a build that knows none.
         let counts = &counts[..counts.len() - 1];
-        let has_outages = self.counts.outages > 0 || !self.unsynced.is_empty();
-        let outages = has_outages.then_some(self.counts.outages).into_iter().chain(self.unsynced.words());
+        let has_outages = self.counts.outages > 0 || !self.unsynced.is_empty() || !self.loose.is_empty();
+        let unsynced = self.unsynced.words().chain(self.loose.words());
+        let outages = has_outages.then_some(self.counts.outages).into_iter().chain(unsynced);
         counts.iter().copied().chain(ends).chain(outages).collect()
     }
 }
@@ -203,6 +238,8 @@ impl Route {
 pub struct Rules {
     /// The budgets of the faults.
     pub(crate) max: Faults,
+    /// The unsynced writes that an outage can lose.
+    pub(crate) outage_writes: OutageWrites,
     /// The number of times that each message can be delivered, if all links are the same.
     copies: usize,
     nodes: u32,
@@ -235,6 +272,7 @@ impl Rules {
         let links = if scenario.links.is_empty() { Box::default() } else { pairs.map(link).collect() };
         Self {
             max: scenario.faults,
+            outage_writes: scenario.outage_writes,
             copies: copies_of(scenario.network),
             nodes: scenario.nodes,
             absent: scenario.absent.clone(),
@@ -324,13 +362,25 @@ impl Rules {
     /// The number of losses of writes with which the last of these faults can happen as well.
     pub(crate) fn losses_of_writes(&self, me: NodeId, fault_state: &FaultState) -> u32 {
         let last = self.faults(me, fault_state).last().copied();
-        if last.is_some_and(FaultEvent::loses_writes) { fault_state.unsynced.len() as u32 } else { 0 }
+        match self.outage_writes {
+            _ if !last.is_some_and(FaultEvent::loses_writes) => 0,
+            OutageWrites::Prefix => fault_state.unsynced.len() as u32,
+            OutageWrites::Any => fault_state.loose.others().unwrap_or_default(),
+        }
     }
 
     /// Whether this fault can still happen at a node in this fault state.
     pub(crate) fn can_meet(&self, me: NodeId, fault_state: &FaultState, fault: FaultEvent) -> bool {
         let without_loss = FaultEvent::new(fault.id(), fault.peer());
         without_loss.is_some_and(|fault| self.faults(me, fault_state).contains(&fault))
-            && fault.unsynced() <= self.losses_of_writes(me, fault_state)
+            && match self.outage_writes {
+                OutageWrites::Prefix => fault.disk() == 0 && fault.unsynced() <= self.losses_of_writes(me, fault_state),
+                OutageWrites::Any => fault.unsynced() == 0 && fault.disk() <= self.losses_of_writes(me, fault_state),
+            }
+    }
+
+    /// Whether an outage can lose any unsynced writes.
+    pub(crate) fn loses_any_writes(&self) -> bool {
+        self.max.outages > 0 && self.outage_writes == OutageWrites::Any
     }
 }

@@ -11,6 +11,8 @@
 //! | `fault_state` | fault states: faults and connections of a node so far, and the rules for them |
 //! | `unsynced` | the writes of a node that are not on its disk for certain |
 //! | `map_list` | a persistent list of different durable maps |
+//! | `loose_entries` | the entries of a durable map that a power outage can leave with another value, each by itself |
+//! | `outage_writes` | the unsynced writes that a power outage can lose |
 //! | `network` | messages in flight: those that can be taken next, and those that a step takes, loses and sends |
 
 mod cluster;
@@ -18,9 +20,11 @@ pub(crate) mod fault_state;
 pub mod faults;
 mod length;
 mod link;
+mod loose_entries;
 mod map_list;
 mod names;
 mod network;
+mod outage_writes;
 mod route;
 mod unsynced;
 
@@ -28,6 +32,9 @@ pub use cluster::{Scenario, ScenarioError};
 pub use fault_state::FaultState;
 pub use faults::{FaultEvent, Faults};
 pub use link::{Link, Network};
+pub use loose_entries::DISKS_MAX;
+pub(crate) use loose_entries::Writes;
 pub use names::NodeNames;
 pub use network::{InFlight, Links, heads};
+pub use outage_writes::OutageWrites;
 pub use route::Route;

@@ -109,7 +109,7 @@ impl Machine for ToyMachine {
     fn serialize(&mut self) -> Result<Vec<u8>, Fault> {
         Ok(match self.toy.medium {
             Medium::Persisted => vec![self.state],
-            Medium::Map => [&[self.state], &self.stored.0.map().fingerprint()[..]].concat(),
+            Medium::Map | Medium::Digits => [&[self.state], &self.stored.0.map().fingerprint()[..]].concat(),
             Medium::WholeMap => self.stored.0.map().fingerprint().to_vec(),
         })
     }
@@ -134,7 +134,7 @@ impl Machine for ToyMachine {
         let snapshot = Snapshot::new(&[u64::from(self.node), u64::from(self.state)]);
         match self.toy.medium {
             Medium::Persisted => snapshot,
-            Medium::Map | Medium::WholeMap => self.stored.0.in_snapshot(snapshot),
+            Medium::Map | Medium::WholeMap | Medium::Digits => self.stored.0.in_snapshot(snapshot),
         }
     }
 
@@ -198,7 +198,7 @@ impl ToyMachine {
         self.write(self.state);
         sync(&mut self.stored, ToySync::Last);
         match (at, self.toy.medium) {
-            (Some(_), Medium::Map | Medium::WholeMap) => self.stored.0.take_synced(),
+            (Some(_), Medium::Map | Medium::WholeMap | Medium::Digits) => self.stored.0.take_synced(),
             // The result of `persist` is always durable.
             _ => Synced::AtTheEnd,
         }
@@ -211,6 +211,7 @@ impl ToyMachine {
             Medium::Persisted => {}
             Medium::Map => self.stored.write(kept, None),
             Medium::WholeMap => self.stored.write(kept, Some(state)),
+            Medium::Digits => self.stored.write_digits(kept),
         }
     }
 }

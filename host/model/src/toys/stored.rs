@@ -10,6 +10,15 @@ const STATE: &[u8] = &[0];
 /// The first byte of the other keys, and the byte behind it.
 const KEPT: [&[u8]; 2] = [&[1], &[2]];
 
+/// The first byte of the keys of digits.
+const DIGIT: u8 = 3;
+
+/// The digits of a durable state: enough for all that a random toy has.
+const DIGITS: u8 = 2;
+
+/// The base of the digits. No entry is a 0.
+const BASE: u8 = 3;
+
 /// The map of a node.
 ///
 /// A durable state `n` is the keys 1 to `n` behind a common first byte, and one more with the number: a change puts and deletes several
@@ -37,6 +46,19 @@ impl Stored {
         self.put_state(state);
     }
 
+    /// Writes the durable state digit by digit: `n` as n + 1, and no durable state as 0.
+    pub(super) fn write_digits(&mut self, kept: Option<u8>) {
+        let mut rest = kept.map_or(0, |kept| kept + 1);
+        assert!(rest < BASE.pow(DIGITS.into()), "it has few durable states");
+        for place in 0..DIGITS {
+            match rest % BASE {
+                0 => self.0.delete(&[DIGIT, place]),
+                digit => self.0.put(&[DIGIT, place], &[digit]),
+            }
+            rest /= BASE;
+        }
+    }
+
     fn put_state(&mut self, state: Option<ToyState>) {
         match state {
             Some(state) => self.0.put(STATE, &[state]),
@@ -55,7 +77,7 @@ impl Medium {
     pub(super) fn has(self, map: &[u8]) -> bool {
         match self {
             Self::Persisted => map.is_empty(),
-            Self::Map | Self::WholeMap => DurableMap::from_bytes(map).is_some(),
+            Self::Map | Self::WholeMap | Self::Digits => DurableMap::from_bytes(map).is_some(),
         }
     }
 
@@ -64,6 +86,7 @@ impl Medium {
         match self {
             Self::Persisted => durable.persisted.as_ref().map(|bytes| bytes[0]),
             Self::Map | Self::WholeMap => kept(&durable.map),
+            Self::Digits => digits(&durable.map),
         }
     }
 }
@@ -75,6 +98,13 @@ impl Medium {
 /// No toy writes such a map.
 pub fn read_map(map: &DurableMap) -> (Option<u8>, Option<ToyState>) {
     (kept(map), map.get(STATE).map(|state| state[0]))
+}
+
+/// The durable state of a toy in the digits of a map.
+fn digits(map: &DurableMap) -> Option<u8> {
+    let digit = |place: u8| map.get(&[DIGIT, place]).map_or(0, |value| value[0]);
+    let number = (0..DIGITS).rev().fold(0, |number, place| number * BASE + digit(place));
+    number.checked_sub(1)
 }
 
 fn kept(map: &DurableMap) -> Option<u8> {

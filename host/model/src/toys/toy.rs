@@ -16,6 +16,8 @@ pub enum Medium {
     Map,
     /// The durable map as well, which also has the state of the node: machines keep nothing else, and states differ in it alone.
     WholeMap,
+    /// The durable map, where each entry has a part of the durable state by itself: whatever entries are left, they are some state.
+    Digits,
 }
 
 /// The place of a call of `sync` in a handler.

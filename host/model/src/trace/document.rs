@@ -136,17 +136,23 @@ struct Fields {
     lost: bool,
     #[serde(default)]
     unsynced: u32,
+    #[serde(default)]
+    disk: u32,
 }
 
 impl TryFrom<Fields> for TraceEvent {
     type Error = String;
 
     fn try_from(fields: Fields) -> Result<Self, String> {
-        let Fields { kind, from, payload, name, messages, cause, peer, lost, unsynced } = fields;
-        let fault = |event: Option<FaultEvent>| event.and_then(|event| event.losing(unsynced));
+        let Fields { kind, from, payload, name, messages, cause, peer, lost, unsynced, disk } = fields;
+        let fault = |event: Option<FaultEvent>| match (unsynced, disk) {
+            (_, 0) => event.and_then(|event| event.losing(unsynced)),
+            (0, _) => event.and_then(|event| event.leaving(disk)),
+            _ => None,
+        };
         let event = match (&*kind, from, payload, name, messages, cause, peer, lost) {
             // Only a fault loses writes.
-            ("deliver" | "lose" | "quorum" | "local" | "transport-error", ..) if unsynced > 0 => None,
+            ("deliver" | "lose" | "quorum" | "local" | "transport-error", ..) if unsynced > 0 || disk > 0 => None,
             ("deliver", Some(from), Some(payload), None, None, None, None, false) => {
                 Some(Self::Deliver { from, payload })
             }

@@ -166,6 +166,7 @@ pub fn resolve<S: Situation>(situation: &mut S, step: &TraceStep) -> Result<Enab
 fn refusal(node: NodeId, fault: FaultEvent) -> String {
     match fault.peer() {
         Some(peer) => format!("node {node} cannot {} with node {peer}", fault.kind()),
+        None if fault.disk() > 0 => format!("no outage of node {node} leaves disk {} there", fault.disk()),
         None if fault.unsynced() > 0 => format!("node {node} cannot lose {} unsynced writes", fault.unsynced()),
         None => format!("no {} of node {node} is left", fault.kind()),
     }

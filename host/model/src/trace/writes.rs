@@ -1,6 +1,7 @@
 //! The writes of nodes in a replay, as far as a power outage can lose them.
 
-use crate::contract::{DurableMap, NodeId};
+use crate::contract::{DurableMap, Fault, NodeId};
+use crate::scenario::Writes;
 use crate::trace::effects::StepReport;
 use crate::trace::held::present;
 use crate::trace::replay::Replay;
@@ -13,8 +14,13 @@ impl Replay {
     }
 
     /// Notes the writes of a handler that began with a durable map.
-    pub(super) fn note_writes(&mut self, node: NodeId, before: &DurableMap, report: &StepReport) {
-        let after = report.fault.is_none().then(|| present(&mut *self.machines[node as usize]));
-        self.fault_states[node as usize].write(before, &report.effects.synced, after.as_ref(), &self.rules);
+    ///
+    /// # Errors
+    ///
+    /// An outage could leave too many disks: the node is stuck.
+    pub(super) fn note_writes(&mut self, node: NodeId, before: &DurableMap, report: &StepReport) -> Result<(), Fault> {
+        let after = present(&mut *self.machines[node as usize]);
+        let writes = Writes { synced: &report.effects.synced, keys: &report.effects.written, after: &after };
+        self.fault_states[node as usize].write(before, report.fault.is_none().then_some(&writes), &self.rules)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use host_model::scenario::faults::{FaultId, Loses, PARTITIONS, Scope, partitions_are_counted_in};
-use host_model::scenario::{Faults, Link, Network, Scenario, ScenarioError};
+use host_model::scenario::{Faults, Link, Network, OutageWrites, Scenario, ScenarioError};
 use host_model::trace::{Flight, Trace};
 use host_sandbox::AboutNetwork;
 use host_search::strategy::STRATEGIES;
@@ -63,7 +63,10 @@ pub fn scenario(
     let mut scenario = Scenario { parameters, network, links, ..Scenario::new(nodes) };
     scenario.absent = prefix.map(|trace| trace.scenario.absent.clone()).unwrap_or_default();
     scenario.faults = faults(&asked.faults, &scenario, prefix);
+    let recorded = prefix.map(|trace| trace.scenario.outage_writes);
+    scenario.outage_writes = asked.outage_writes.or(recorded).unwrap_or_default();
     check_beginning(&scenario, prefix)?;
+    check_outage_writes(spec, &scenario)?;
     check_outages(&scenario, all().any(|loaded| loaded.plugin.has_sync()), loaded)?;
     check_faults(spec, &scenario)?;
     Ok(scenario)
@@ -138,6 +141,25 @@ fn check_outages(scenario: &Scenario, has_sync: bool, loaded: &LoadedPlugin) -> 
     Err(Failure::configuration(why).help("use --resets").about("outages"))
 }
 
+/// Refuses outages that lose any unsynced writes where there are none, and where the search takes them for those of a log.
+fn check_outage_writes(spec: &RunSpec, scenario: &Scenario) -> Result<(), Failure> {
+    if scenario.outage_writes == OutageWrites::Prefix {
+        return Ok(());
+    }
+    let option = format!("`--outage-writes {}`", scenario.outage_writes.name());
+    let refuse = |why: &str, help: &str| {
+        Err(Failure::configuration(format_args!("{option}: {why}")).help(help).about("outage-writes"))
+    };
+    match (scenario.faults.outages, spec.search.reduce && !spec.search.no_symmetry) {
+        (0, _) => refuse("no node loses power", "give --outages N, too"),
+        (_, true) => refuse(
+            "`--reduce` numbers the disks of interchangeable nodes by their keys, which name nodes",
+            "give --no-symmetry, too",
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses budgets with which the states of a prefix would have been exported differently: exports contain how often a message in
 /// flight can be delivered, and, only where connections can break, which connections were used.
 fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Failure> {
@@ -156,6 +178,12 @@ fn check_beginning(scenario: &Scenario, prefix: Option<&Trace>) -> Result<(), Fa
     if now.outages > 0 && then.outages == 0 {
         let there = "begins in states that were exported without outages: which writes were synced is not known";
         return Err(contradiction(&format!("--outages {}", now.outages), there).about("outages"));
+    }
+    if now.outages > 0 && scenario.outage_writes != trace.scenario.outage_writes {
+        let there = format!("begins in states that were exported with {}", trace.scenario.outage_writes.name());
+        return Err(
+            contradiction(&format!("--outage-writes {}", scenario.outage_writes.name()), &there).about("outage-writes")
+        );
     }
     let can_break = |faults: Faults| faults.breaks_of_connections() > 0;
     if scenario.has_network(Network::Ordered) && can_break(now) != can_break(then) {

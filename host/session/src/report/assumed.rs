@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use host_model::contract::NodeId;
 use host_model::scenario::faults::{Budget, Loses, PARTITIONS, Scope, budget, budgets};
-use host_model::scenario::{Faults, Link, Network, Scenario};
+use host_model::scenario::{Faults, Link, Network, OutageWrites, Scenario};
 use host_model::trace::{Placement, PluginRef};
 use host_sandbox::AboutIdentity;
 use host_search::kernel::rules::{Fairness, Rules};
@@ -42,6 +42,9 @@ pub struct Assumed {
     pub order: OrderedLinks,
     /// The budgets of faults.
     pub faults: FaultBudgets,
+    /// The unsynced writes that an outage can lose, where these are not the latest ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage_writes: Option<&'static str>,
     /// The limits of the plugin that differ from the defaults.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
@@ -248,6 +251,7 @@ impl Assumed {
                 &scenario.faults,
                 spec.cluster.faults.get(PARTITIONS).copied().unwrap_or_default(),
             ),
+            outage_writes: (scenario.outage_writes != OutageWrites::default()).then(|| scenario.outage_writes.name()),
             limits: limits::changed(&run.cluster.plugin.limits),
             identity: own,
             identity_on: run

@@ -62,6 +62,7 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("strategy", "timers", Text(|spec, text| set(&mut spec.search.timers, values::timers(text)))),
     ("strategy", "recover-by", Text(|spec, text| set(&mut spec.search.recover_by, values::recovery(text)))),
     ("strategy", "safety-only", Flag(|spec| spec.search.safety_only = true)),
+    ("faults", "outage-writes", Text(|spec, text| set(&mut spec.cluster.outage_writes, values::outage_writes(text)))),
     ("bounds", "depth", Number(|spec, number| set(&mut spec.search.depth, between(number, 0, u32::MAX)))),
     ("bounds", "local-events", Number(|spec, number| set(&mut spec.search.local_events, between(number, 0, u32::MAX)))),
     ("bounds", "states", Number(|spec, number| set(&mut spec.search.states, positive(number)))),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use host_inspect::words;
 use host_model::contract::{Outside, Property};
 use host_model::lts::Lts;
-use host_model::scenario::{Scenario, faults};
+use host_model::scenario::{OutageWrites, Scenario, faults};
 use host_model::trace::start::Start;
 use host_model::trace::{Expressed, PluginRef};
 use host_search::kernel::SearchBounds;
@@ -70,7 +70,7 @@ impl Identity {
 
     /// All fields are named, so that none is forgotten.
     fn add_cluster(&mut self, scenario: &Scenario) {
-        let Scenario { nodes, parameters: _, network, links, faults, absent } = scenario;
+        let Scenario { nodes, parameters: _, network, links, faults, outage_writes, absent } = scenario;
         self.add("nodes", nodes);
         self.add("the network", network);
         if !links.is_empty() {
@@ -81,6 +81,9 @@ impl Identity {
         }
         for (fault, count) in faults.iter() {
             self.add(fault.name(), &faults::budget::words(count));
+        }
+        if *outage_writes != OutageWrites::default() {
+            self.add("the writes that an outage loses", &outage_writes.name());
         }
     }
 

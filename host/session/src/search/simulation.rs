@@ -11,8 +11,8 @@ use host_live::time::Time;
 use host_live::world::{Checkers, Firsts, Predicted, Profile, Runtime, RuntimeError, Troubles, Watched};
 use host_model::contract::{MachineError, NodeId, Stop, Stopped};
 use host_model::lts::{Lts, Stepper};
-use host_model::scenario::Faults;
 use host_model::scenario::faults::{InSimulations, budgets};
+use host_model::scenario::{Faults, OutageWrites};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::base::{Context, Failure};
@@ -187,7 +187,7 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
     let refuse = |what: &str, help: &str| Err(Failure::configuration(what).help(help));
     // A scenario may have a strategy and bounds for it: of it, the cluster counts.
     spec.search = SearchSpec::default();
-    let ClusterSpec { prefix, placement, faults, .. } = &mut spec.cluster;
+    let ClusterSpec { prefix, placement, faults, outage_writes, .. } = &mut spec.cluster;
     if prefix.is_some() {
         return refuse(
             "`host simulate` begins with `init`, and takes no --prefix",
@@ -214,6 +214,13 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
             "`--{name}` is a budget that a search explores; a simulation draws"
         ))
         .help("leave it out; conditions of the runs are --loss, --duplicate, --churn and --partition"));
+    }
+    let loses_any = *outage_writes == Some(OutageWrites::Any);
+    if loses_any && asked.runtime.is_some() {
+        return refuse(
+            "`--outage-writes any` with nodes that ship: their data file is a log, of which a kill loses the end",
+            "give --model, or leave it out",
+        );
     }
     let is_given = |faults: &BTreeMap<String, u32>, name: &str| faults.get(name).is_some_and(|count| *count > 0);
     let bounds = |faults: &BTreeMap<String, u32>| {
@@ -246,6 +253,10 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
         if has_all {
             faults.insert(name.to_owned(), Faults::MAX);
         }
+    }
+    // Only an outage loses writes, so each restart is one, and a plugin without `sync` is refused.
+    if loses_any && let Some(restarts) = faults.remove("resets") {
+        faults.entry("outages".to_owned()).or_insert(restarts);
     }
     Ok(spec)
 }

@@ -39,7 +39,7 @@ macro_rules! layers {
 
 layers! {
     RunSpec { cluster, search, process }
-    ClusterSpec { plugin, nodes, parameters, network, links, faults, placement, limits, prefix, any_plugin, expressed, specs, property, ignore }
+    ClusterSpec { plugin, nodes, parameters, network, links, faults, outage_writes, placement, limits, prefix, any_plugin, expressed, specs, property, ignore }
     SearchSpec {
         algo, reduce, no_symmetry, deadlock, count_system_states, depth, local_events, states, walks, seed, weights, schedule, goal, avoid,
         fairness, timers, recover_by, safety_only, continues, max_violations

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use host_model::audit::Mode;
-use host_model::scenario::{Network, faults};
+use host_model::scenario::{Network, OutageWrites, faults};
 use host_model::trace::Expressed;
 use host_search::kernel::rules::{Fairness, Recovery, Rules, Timers};
 use host_search::kernel::schedule::Schedule;
@@ -56,6 +56,8 @@ pub struct ClusterSpec {
     /// The budgets of faults by name.
     #[serde(deserialize_with = "budgets")]
     pub faults: BTreeMap<String, u32>,
+    /// The unsynced writes that an outage can lose.
+    pub outage_writes: Option<OutageWrites>,
     /// Nodes that differ from the others.
     pub placement: PlacementSpec,
     /// The limits of the plugin, by name.

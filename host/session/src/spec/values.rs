@@ -1,7 +1,7 @@
 //! Names and assignments as text.
 
 use host_model::audit::Mode;
-use host_model::scenario::{Faults, Network, faults};
+use host_model::scenario::{Faults, Network, OutageWrites, faults};
 use host_search::kernel::rules::{Fairness, Recovery, Timers};
 use host_search::strategy::{STRATEGIES, Strategy, find};
 
@@ -42,6 +42,11 @@ pub fn strategies() -> impl Iterator<Item = &'static str> {
 /// A network from its name.
 pub fn network(name: &str) -> Result<Network, String> {
     named(Network::ALL, Network::name, name)
+}
+
+/// The unsynced writes that an outage can lose, from their name.
+pub fn outage_writes(name: &str) -> Result<OutageWrites, String> {
+    named(OutageWrites::ALL, OutageWrites::name, name)
 }
 
 /// A mode of the audit from its name.

@@ -362,6 +362,9 @@ pub struct FaultEvent {
     /// The number of latest changes of the durable map that are lost.
     #[serde(skip_serializing_if = "is_zero")]
     unsynced: u32,
+    /// The number of the disk that it leaves where any unsynced writes can be lost; 0 for all of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    disk: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -373,12 +376,17 @@ impl FaultEvent {
     /// The event of this fault, with this peer or none; none if the fault has no such event.
     pub(crate) fn new(id: FaultId, peer: Option<NodeId>) -> Option<Self> {
         let has_peer = matches!(id.description().event?.effect, Effect::Disconnect);
-        (has_peer == peer.is_some()).then_some(Self { id, peer, unsynced: 0 })
+        (has_peer == peer.is_some()).then_some(Self { id, peer, unsynced: 0, disk: 0 })
     }
 
     /// The same event, which loses this many of the latest changes of the durable map; none if it loses no writes.
     pub fn losing(self, unsynced: u32) -> Option<Self> {
         (unsynced == 0 || self.loses_writes()).then_some(Self { unsynced, ..self })
+    }
+
+    /// The same event, which leaves the disk with this number, 0 for all writes; none if it loses no writes.
+    pub fn leaving(self, disk: u32) -> Option<Self> {
+        (disk == 0 || self.loses_writes()).then_some(Self { disk, ..self })
     }
 
     /// Whether it can lose changes of the durable map.
@@ -389,6 +397,12 @@ impl FaultEvent {
     /// The number of latest changes of the durable map that it loses: the maps since the last `sync`, each counted once.
     pub fn unsynced(self) -> u32 {
         self.unsynced
+    }
+
+    /// The number of the disk that it leaves where any of the unsynced writes can be lost, as [semantics](crate::scenario::OutageWrites)
+    /// define it; 0 if no write is lost in this way.
+    pub fn disk(self) -> u32 {
+        self.disk
     }
 
     /// The event of this kind, with this peer or none; none if there is no such event.
@@ -462,6 +476,7 @@ impl std::fmt::Display for FaultEvent {
             None => f.write_str(self.event().words),
         }?;
         match self.unsynced {
+            0 if self.disk > 0 => write!(f, " and some unsynced entries (disk {})", self.disk),
             0 => Ok(()),
             1 => f.write_str(" and its latest write"),
             more => write!(f, " and its {more} latest writes"),
