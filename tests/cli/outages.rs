@@ -53,7 +53,8 @@ fn simulated_kills_lose_nothing_that_is_synced() {
     }
 }
 
-/// A mistake that no loss of the latest writes shows, and that the loss of others does: in a search and in simulated runs.
+/// A mistake that no loss of the latest writes shows, and that the loss of others does: in a search; simulated runs of the correct
+/// protocol have them as well.
 #[test]
 fn some_mistakes_need_writes_that_are_lost_in_another_order() {
     let place = Place::new();
@@ -63,7 +64,7 @@ fn some_mistakes_need_writes_that_are_lost_in_another_order() {
     assert_eq!((&said["end"], &said["assumed"]["outage_writes"]), (&"space-exhausted".into(), &Value::Null));
     let said = place.host(&[&run[..], &options, &["--outage-writes", "any"]].concat()).exits(12).json();
     assert_eq!(said["assumed"]["outage_writes"], "any");
-    assert_eq!(said["violations"][0]["finding"]["name"], "state-machine-safety", "{said}");
+    assert_eq!(said["violations"][0]["property"], "state-machine-safety", "{said}");
     let trace = std::fs::read(place.path("found/trace.json")).expect("it was written");
     let trace: Value = serde_json::from_slice(&trace).expect("JSON");
     assert_eq!(schema::misfits(&trace), [""; 0]);
@@ -71,14 +72,13 @@ fn some_mistakes_need_writes_that_are_lost_in_another_order() {
     assert!(
         steps.map(|step| &step["event"]).any(|event| event["kind"] == "outage" && event["disk"].as_u64() > Some(0))
     );
-    place.host(&["replay", "found/trace.json", "--plugin", bundled("raft-kv")]).exits(12).says(&["(disk "]);
+    let replayed = place.host(&["replay", "found/trace.json", "--plugin", bundled("raft-kv")]).exits(12);
+    assert!(replayed.out.contains("loses power and some unsynced entries (disk "), "{}", replayed.out);
 
-    let simulate = ["simulate", bundled("raft-kv"), "--json", "--runs", "300"];
-    let simulate = [&simulate[..], &CONDITIONS, &["--"], &options].concat();
-    let said = place.host(&simulate).exits(0).json();
-    assert!(said["result"] == "no-violation" && said["resets"].as_u64() > Some(1_000), "{said}");
-    let said = place.host(&[&simulate[..], &["--outage-writes", "any"]].concat()).exits(12).json();
-    assert!(said["violation"]["confirmed"] == true, "{said}");
+    let simulate = ["simulate", bundled("raft-kv"), "--json", "--runs", "50"];
+    let any = ["--", "--nodes", "2", "--set", "records=true", "--outage-writes", "any"];
+    let said = place.host(&[&simulate[..], &CONDITIONS, &any].concat()).exits(0).json();
+    assert!(said["result"] == "no-violation" && said["resets"].as_u64() > Some(50), "{said}");
 }
 
 /// Where outages lose no writes, or the disk is that of a node that ships, the option is refused.
@@ -92,14 +92,14 @@ fn writes_in_another_order_need_outages_of_the_model() {
     let reduced = ["--outages", "1", "--algo", "bdfs", "--reduce"];
     place.host(&[&run[..], &any, &reduced].concat()).exits(151).says(&["interchangeable", "give --no-symmetry"]);
     place.host(&[&run[..], &any, &reduced, &["--no-symmetry", "--states", "100"]].concat()).exits(0);
-    place.host(&[&run[..], &["--outage-writes", "some"]].concat()).exits(151).says(&["prefix, any"]);
+    place.host(&[&run[..], &["--outage-writes", "some"]].concat()).exits(2);
     let plain = ["run", bundled("paxos"), "--outages", "1", "--outage-writes", "any"];
     place.host(&plain).exits(151).says(&["does not call `sync`"]);
     let simulate = ["simulate", bundled("raft-kv"), "--churn", "1/m"];
     place
         .host(&[&simulate[..], &["--runtime", "--"], &any].concat())
         .exits(151)
-        .says(&["data file is a log", "--model"]);
+        .says(&["data file is a log", "give --model"]);
     let scenario = format!("plugin = {:?}\n[faults]\noutages = 1\noutage-writes = \"some\"\n", bundled("raft-kv"));
     std::fs::write(place.path("wrong.toml"), scenario).expect("a new file");
     place.host(&["run", "wrong.toml"]).exits(151).says(&["wrong.toml", "4", "outage-writes"]);

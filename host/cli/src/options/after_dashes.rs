@@ -11,10 +11,11 @@ use crate::options::run::RunArguments;
 use crate::options::tips;
 
 /// The options that define the cluster, except the budgets of faults: all commands with a cluster honour them.
-const OF_THE_CLUSTER: [&str; 17] = [
+const OF_THE_CLUSTER: [&str; 18] = [
     "nodes",
     "set",
     "network",
+    "outage-writes",
     "link",
     "always",
     "sometimes",

@@ -27,8 +27,12 @@ use Kind::{Budget, Flag, Number, Path, Text};
 
 /// Section, name and kind. Each key has the name of the option of `host run`.
 pub fn keys() -> impl Iterator<Item = (&'static str, &'static str, Kind)> {
-    KEYS.iter().copied().chain(faults::budgets().map(|(name, _)| ("faults", name, Budget)))
+    let budgets = faults::budgets().map(|(name, _)| ("faults", name, Budget));
+    KEYS.iter().copied().chain(budgets).chain([OUTAGE_WRITES])
 }
+
+const OUTAGE_WRITES: (&str, &str, Kind) =
+    ("faults", "outage-writes", Text(|spec, text| set(&mut spec.cluster.outage_writes, values::outage_writes(text))));
 
 const KEYS: &[(&str, &str, Kind)] = &[
     ("", "nodes", Number(|spec, number| set(&mut spec.cluster.nodes, between(number, 1, NODES_MAX)))),
@@ -62,7 +66,6 @@ const KEYS: &[(&str, &str, Kind)] = &[
     ("strategy", "timers", Text(|spec, text| set(&mut spec.search.timers, values::timers(text)))),
     ("strategy", "recover-by", Text(|spec, text| set(&mut spec.search.recover_by, values::recovery(text)))),
     ("strategy", "safety-only", Flag(|spec| spec.search.safety_only = true)),
-    ("faults", "outage-writes", Text(|spec, text| set(&mut spec.cluster.outage_writes, values::outage_writes(text)))),
     ("bounds", "depth", Number(|spec, number| set(&mut spec.search.depth, between(number, 0, u32::MAX)))),
     ("bounds", "local-events", Number(|spec, number| set(&mut spec.search.local_events, between(number, 0, u32::MAX)))),
     ("bounds", "states", Number(|spec, number| set(&mut spec.search.states, positive(number)))),
