@@ -152,6 +152,10 @@ impl Desk {
         std::fs::read_to_string(self.here.join(name)).unwrap_or_default()
     }
 
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.here.join(name)
+    }
+
     fn shell(&self, line: &str) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", line]).current_dir(&self.here).env("PATH", &self.path);

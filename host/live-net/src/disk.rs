@@ -314,6 +314,28 @@ fn bytes(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
+/// The content of a data file or of a backup, if it exists. The node may be running: then the last record can be incomplete.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub fn data_of(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
+    bytes(path).map_err(|error| DiskError::File { path: path.to_owned(), error })
+}
+
+/// Makes the file of a node that begins with this record, durably. The node must have none.
+///
+/// # Errors
+///
+/// The file cannot be made.
+pub fn restore(path: &Path, owner: &Owner, record: &Record) -> Result<(), DiskError> {
+    let (mut disk, there) = Disk::open(path, owner, Ways::default())?;
+    match there {
+        None => disk.write(record, &WrittenKeys::default()),
+        Some(_) => Err(DiskError::InUse(path.to_owned())),
+    }
+}
+
 /// Makes a folder for data files, and those around it, durably.
 ///
 /// # Errors

@@ -67,12 +67,12 @@ mod watch;
 mod wire;
 
 pub use budget::Holding;
-pub use disk::{Disk, DiskError, make_folder};
+pub use disk::{Disk, DiskError, data_of, make_folder, restore};
 pub use drive::{Ended, Operations, Place, RunError, run};
 pub use hold::HoldCounts;
 pub use host_live::disk::{ENTRIES_MAX, MAP_MAX, Owner, PROTOCOL_MAX, Ways};
 pub use host_live::node::DiskId;
-pub use log::{Sink, stamp};
+pub use log::{Line, Sink, stamp};
 pub use record::{RecordError, Recording, numbers, segments};
 pub use status::{Answers, Asking, Status, status};
 pub use steer::{Steer, SteeringCounts};

@@ -14,13 +14,36 @@ const LETTERS_MAX: usize = 1_000;
 /// Kinds of lines; lines of further kinds are left out.
 const KINDS_MAX: usize = 1_000;
 
+/// A line of the log of a node. As text: the time, the node, the words, and how many lines were left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'l> {
+    /// The time in UTC, as [`stamp`] writes it.
+    pub time: String,
+    /// The node.
+    pub node: u32,
+    /// The kind of the line, by which lines are limited; that of a line of the protocol is its own.
+    pub kind: &'l str,
+    /// The words, without control characters.
+    pub words: String,
+    /// The number of lines of this kind that were left out before.
+    pub left_out: u64,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, node, words, left_out, .. } = self;
+        write!(f, "{time} node {node} {words}")?;
+        if *left_out > 0 { write!(f, " ({left_out} lines like this were left out)") } else { Ok(()) }
+    }
+}
+
 /// The destination of the lines of a node.
 #[derive(Clone)]
-pub struct Sink(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Sink(Arc<dyn Fn(&Line<'_>) + Send + Sync>);
 
 impl Sink {
     /// Passes each line to a function.
-    pub fn new(line: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn new(line: impl Fn(&Line<'_>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(line))
     }
 
@@ -77,8 +100,7 @@ impl Log {
         known.lines += 1;
         let words: String =
             words.to_string().chars().take(LETTERS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let before = if before > 0 { format!(" ({before} lines like this were left out)") } else { String::new() };
-        (self.sink.0)(&format!("{} node {} {words}{before}", stamp(), self.node));
+        (self.sink.0)(&Line { time: stamp(), node: self.node, kind, words, left_out: before });
     }
 }
 
@@ -130,7 +152,7 @@ mod tests {
     fn lines_of_one_kind_are_few_and_the_others_are_counted() {
         let lines = Arc::<Mutex<Vec<String>>>::default();
         let kept = Arc::clone(&lines);
-        let mut log = Log::new(3, Sink::new(move |line| kept.lock().expect("no holder panics").push(line.to_owned())));
+        let mut log = Log::new(3, Sink::new(move |line| kept.lock().expect("no holder panics").push(line.to_string())));
         let begun = Instant::now();
         for number in 0..LINES_MAX + 5 {
             log.tell_at(begun, "one", &format_args!("says {number}"));

@@ -12,12 +12,14 @@
 //! | `members` | clusters whose members change |
 //! | `languages` | clusters of a store in other languages |
 //! | `operations` | the work of operators: status, restarts one by one, a new component |
+//! | `backups` | backups of a running store, and a new cluster from one |
 //! | `recorded` | clusters that are recorded |
 //! | `segments` | recordings of single nodes, changed and lost |
 //! | `starts` | starts of nodes: their ends, their peers, their knowledge of earlier starts |
 //! | `data` | the data file of a node: its owner, and the files that a start refuses |
 //! | `credentials` | certificates in the file of a cluster, and their errors |
 
+mod backups;
 /// The certificates in the tests of `host-live-net`.
 #[path = "../../../host/live-net/src/tests/certificates.rs"]
 mod certificates;

@@ -17,7 +17,7 @@ use crate::cli::printed::{Desk, Started};
 use crate::cli::{Place, bundled};
 
 /// The lines of a cluster's file about the bundled store.
-const STORE: &str = r#"[parameters]
+pub(super) const STORE: &str = r#"[parameters]
 terms = 0
 kept = 20
 heartbeats = true
@@ -95,9 +95,9 @@ fn keys_that_begin_like_a_probe_are_encoded() {
 }
 
 /// Three processes of the program itself, which obey signals.
-struct Service {
-    desk: Desk,
-    clients: Vec<SocketAddr>,
+pub(super) struct Service {
+    pub(super) desk: Desk,
+    pub(super) clients: Vec<SocketAddr>,
     running: Vec<Option<Started>>,
     begun: Instant,
     /// All that clients have asked since then.
@@ -106,7 +106,7 @@ struct Service {
 
 impl Service {
     /// Three nodes by a file that begins with these lines. None if the program is not built.
-    fn start(head: &str) -> Option<Self> {
+    pub(super) fn start(head: &str) -> Option<Self> {
         let desk = Desk::new()?;
         desk.component("raft-kv");
         let all = addresses(9);
@@ -123,18 +123,18 @@ impl Service {
     }
 
     /// Writes the file of the cluster, with these lines at its beginning.
-    fn describe(&self, head: &str) {
+    pub(super) fn describe(&self, head: &str) {
         let nodes = self.desk.read("nodes");
         self.desk.put("cluster.toml", format!("network = \"ordered\"\n{head}\n{nodes}"));
     }
 
-    fn run(&mut self, node: usize) {
+    pub(super) fn run(&mut self, node: usize) {
         let words = format!("host live node cluster.toml --id {node} --quiet 2>> {node}.txt");
         self.running[node] = Some(self.desk.starts(&words));
     }
 
     /// Sends a node SIGTERM, and waits for its end.
-    fn end(&mut self, node: usize) {
+    pub(super) fn end(&mut self, node: usize) {
         let ended = self.running[node].take().expect("it runs").end();
         assert!(ended.success(), "{ended:?}: {}", self.told(node));
     }
@@ -151,7 +151,7 @@ impl Service {
     }
 
     /// The node that leads, once all are ready.
-    fn leader(&self) -> usize {
+    pub(super) fn leader(&self) -> usize {
         let mut leader = None;
         wait("the nodes are not ready", || {
             let ran = self.desk.types("host live status cluster.toml --json --ready");
@@ -163,7 +163,7 @@ impl Service {
     }
 
     /// Clients ask while something else happens. Their answers are linearizable, and no acknowledged write is lost.
-    fn under_load(&mut self, during: impl FnOnce(&mut Self)) -> Told {
+    pub(super) fn under_load(&mut self, during: impl FnOnce(&mut Self)) -> Told {
         let (begun, judge, is_over) = (self.begun, Mutex::new(take(&mut self.judge)), AtomicBool::new(false));
         let clients = self.clients.clone();
         std::thread::scope(|scope| {

@@ -2,10 +2,12 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `backup` | the state of a node as a file, and a new cluster from it |
 //! | `replay` | recordings of nodes, replayed |
 //! | `status` | the nodes of a cluster, from outside |
 //! | `supervise` | the processes of a cluster: started, started again, and ended together |
 
+mod backup;
 mod replay;
 mod status;
 mod supervise;
@@ -25,7 +27,7 @@ use host_live::filter::Quota;
 use host_live::node::Failure as NodeFailure;
 use host_live_net::{
     CredentialFile, Credentials, DiskError, ENTRIES_MAX, Ended, MAP_MAX, Missing, Operations, PROTOCOL_MAX, Place,
-    RecordError, Recording, RunError, Sink, Steer, Tls, Watch, Watched, Ways, stamp,
+    RecordError, Recording, RunError, Sink, Steer, Tls, Watch, Watched, Ways,
 };
 use host_model::contract::{Fault, FaultKind, MachineError};
 use host_model::scenario::Network;
@@ -34,11 +36,12 @@ use host_session::cluster::Watching;
 use host_session::live::{Running, RunningSpec, Seat};
 use host_session::search::finding;
 
+use crate::commands::live::backup::{backup, restore};
 use crate::commands::live::replay::replay;
 use crate::commands::live::status::status;
 use crate::commands::live::supervise::supervise;
 use crate::environment::Environment;
-use crate::options::live::{LiveArguments, LiveCommand, NodeArguments, UpArguments, WatchArguments};
+use crate::options::live::{LiveArguments, LiveCommand, LogForm, NodeArguments, UpArguments, WatchArguments};
 use crate::options::values::{LimitArguments, SourceArguments};
 
 /// Runs a cluster, or a node of it. `program` is the first word of the command line, for the commands that nodes print.
@@ -46,6 +49,8 @@ pub fn run(arguments: &LiveArguments, program: &str, environment: &mut Environme
     match &arguments.command {
         LiveCommand::Up(arguments) => up(arguments, program, environment),
         LiveCommand::Node(arguments) => node(arguments, program, environment),
+        LiveCommand::Backup(arguments) => backup(arguments, environment),
+        LiveCommand::Restore(arguments) => restore(arguments, environment),
         LiveCommand::Status(arguments) => status(arguments, environment),
         LiveCommand::Replay(arguments) => replay(arguments, environment),
     }
@@ -95,7 +100,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
     // Built and compiled once; the nodes find the result in the cache.
     let running = Running::open(&spec, &mut environment.context())?;
     check_cluster(&arguments.watch, &running)?;
-    warn(&arguments.watch, &running, environment);
+    warn(&arguments.watch, arguments.log, &running, environment);
     spec.draw_name(RandomState::new().build_hasher().finish(), &environment.context())?;
     let executable = std::env::current_exe()
         .map_err(|error| Failure::system(format_args!("cannot find the program of the nodes: {error}")))?;
@@ -114,6 +119,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
             command.arg("--record").arg(folder).args(["--record-size", &size]);
         }
         command.args(arguments.take_data.then_some("--take-data"));
+        command.args(["--log", arguments.log.name()]);
         command.args(watch_words(&arguments.watch).unwrap_or_default());
         command.args(["--until-stdin-ends", "--quiet"]).stdin(Stdio::piped()).stdout(Stdio::null());
         command.spawn()
@@ -128,7 +134,7 @@ fn up(arguments: &UpArguments, program: &str, environment: &mut Environment<'_>)
         news.clear();
     }
     let interrupted = Arc::clone(&environment.interrupted);
-    let mut tell = |line: &str| environment.tell(&format!("{} {line}", stamp()));
+    let mut tell = |line: &str| environment.tell(&arguments.log.line(line));
     let restarts = !arguments.no_restart;
     supervise(spec.nodes.len(), restarts, &interrupted, &mut start, &news, &mut tell)
 }
@@ -155,7 +161,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     check_cluster(&arguments.watch, &running)?;
     // The parent process has printed the warning for all nodes.
     if !arguments.until_stdin_ends {
-        warn(&arguments.watch, &running, environment);
+        warn(&arguments.watch, arguments.log, &running, environment);
     }
     let session = RandomState::new().build_hasher().finish();
     let seat = running.seat(arguments.id, session, &environment.context())?;
@@ -174,9 +180,10 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
             _ => "UDP",
         };
         let address = &seat.addresses[arguments.id as usize];
-        environment.tell(&format!("node {} of {name} ({digest}) at {address} over {over}", arguments.id));
+        let mut tell = |line: &str| environment.tell(&arguments.log.untimed(Some(arguments.id), line));
+        tell(&format!("node {} of {name} ({digest}) at {address} over {over}", arguments.id));
         if let Some(clients) = seat.clients.get(arguments.id as usize) {
-            environment.tell(&format!("clients ask at http://{clients}"));
+            tell(&format!("clients ask at http://{clients}"));
         }
     }
     let Seat { identity, mut settings, addresses, clients, metrics, disk } = seat;
@@ -186,7 +193,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     let recording = recording(arguments, &spec, &running, environment);
     let ways = Ways { takes_over: arguments.take_data, rejoins: arguments.rejoin };
     let operations = Operations { ready: spec.operations.ready.clone(), hand_over: spec.operations.hand_over.clone() };
-    let log = log();
+    let log = log(arguments.log);
     let place = Place {
         identity,
         settings,
@@ -207,7 +214,7 @@ fn node(arguments: &NodeArguments, program: &str, environment: &mut Environment<
     let ended = host_live_net::run(running.factory(), &place, watch, &environment.interrupted);
     let ended = ended.map_err(|error| failure(arguments.id, &error))?;
     if !arguments.source.quiet {
-        environment.tell(&summary(arguments.id, &ended));
+        environment.tell(&arguments.log.untimed(Some(arguments.id), &summary(arguments.id, &ended)));
     }
     Ok(Exit::Ok)
 }
@@ -231,8 +238,14 @@ fn recording(
 }
 
 /// The log of a node goes to the standard error of the process itself: the node does not wait for a reader.
-fn log() -> Sink {
-    Sink::new(|line| drop(std::io::stderr().write_all(guarded(&format!("{line}\n"), false).as_bytes())))
+fn log(form: LogForm) -> Sink {
+    Sink::new(move |line| {
+        let text = match form {
+            LogForm::Text => guarded(&line.to_string(), false),
+            LogForm::Json => form.of(&line.time, Some(line.node), Some(line.kind), &line.words, line.left_out),
+        };
+        drop(std::io::stderr().write_all(format!("{text}\n").as_bytes()));
+    })
 }
 
 /// The smallest bound on a recording, in bytes.
@@ -304,9 +317,9 @@ fn check_cluster(arguments: &WatchArguments, running: &Running<'_>) -> Result<()
 }
 
 /// Warns of the violations that steering cannot prevent here.
-fn warn(arguments: &WatchArguments, running: &Running<'_>, environment: &mut Environment<'_>) {
+fn warn(arguments: &WatchArguments, form: LogForm, running: &Running<'_>, environment: &mut Environment<'_>) {
     let warning = arguments.watching().and_then(|watching| running.unguarded(watching));
-    warning.into_iter().for_each(|warning| environment.tell(&warning));
+    warning.into_iter().for_each(|warning| environment.tell(&form.untimed(None, &warning)));
 }
 
 /// The checker of a node. It writes to the standard error of the process itself, so that the node never waits for a slow reader.
@@ -317,13 +330,14 @@ fn watch(
     switch: PathBuf,
     environment: &mut Environment<'_>,
 ) -> Watch {
-    let id = arguments.id;
+    let (id, form) = (arguments.id, arguments.log);
     let mut predictions = running.predictions(id, program, &environment.context());
     let steers = arguments.watch.watching().is_some_and(|watching| watching.steers);
     let watching = Watching { steers, holds: arguments.watch.hold, breaks: arguments.watch.break_connections };
     let Watching { holds, breaks, .. } = watching;
     if steers && switch.exists() {
-        environment.tell(&format!("warning: node {} is not steered: {} is there", arguments.id, switch.display()));
+        let warning = format!("warning: node {} is not steered: {} is there", arguments.id, switch.display());
+        environment.tell(&arguments.log.untimed(Some(arguments.id), &warning));
     }
     Watch {
         factory: running.checking_factory(),
@@ -334,18 +348,22 @@ fn watch(
         share: arguments.watch.share,
         report: Box::new(move |round, scenario, steering| {
             for line in predictions.lines(round, scenario, steering) {
-                say(&line);
+                say(form, id, &line);
             }
         }),
-        missing: Arc::new(move |missing| say(&missing_words(id, missing))),
+        missing: Arc::new(move |missing| say(form, id, &missing_words(id, missing))),
         kept: running.kept_paths(&environment.context()),
         steer: steers.then(|| Steer { quota: Quota::default(), switch, hold: holds.then_some(HOLD), breaks }),
     }
 }
 
 /// Writes a line to the standard error of the process.
-fn say(line: &str) {
-    let _ = std::io::stderr().write_all(guarded(&format!("{} {line}\n", stamp()), false).as_bytes());
+fn say(form: LogForm, node: u32, line: &str) {
+    let text = match form {
+        LogForm::Text => guarded(&form.line(line), false),
+        LogForm::Json => form.untimed(Some(node), line),
+    };
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// The line about another node that is missing in all snapshots of this one.

@@ -3,11 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use host_inspect::escape::guarded;
 use host_live::time::Share;
+use host_live_net::stamp;
 use host_session::base::units;
 use host_session::cluster::Watching;
 use host_session::spec::limits;
+
+use serde_json::json;
 
 use crate::options::values::{LimitArguments, SourceArguments};
 
@@ -28,6 +32,11 @@ pub enum LiveCommand {
     /// Run a node of a cluster until a signal ends it
     #[command(after_long_help = limits::help())]
     Node(NodeArguments),
+    /// Write the state of a node, which may be running, to a file
+    Backup(BackupArguments),
+    /// Make the data of a new cluster, whose nodes all begin with the state in a backup
+    #[command(after_long_help = limits::help())]
+    Restore(RestoreArguments),
     /// Show which nodes of a cluster run, whether they are ready, and what the protocol says; exits with 1 unless all of them run
     Status(StatusArguments),
     /// Replay what nodes have recorded, compare two versions of a component on it, or write it as a log
@@ -88,6 +97,9 @@ pub struct UpArguments {
     /// End all nodes when one is killed, instead of restarting it
     #[arg(long)]
     pub no_restart: bool,
+    /// The form of the lines on standard error
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    pub log: LogForm,
     /// Whether the nodes are recorded.
     #[command(flatten)]
     pub recording: RecordArguments,
@@ -114,6 +126,9 @@ pub struct NodeArguments {
     /// End at the end of standard input, which closes when the parent process ends
     #[arg(long, hide = true)]
     pub until_stdin_ends: bool,
+    /// The form of the lines on standard error, but for an error that ends the node
+    #[arg(long, value_name = "FORM", value_enum, default_value_t)]
+    pub log: LogForm,
     /// Start even if the other nodes know of a later start of the node than its data: what it has acknowledged since then is lost
     #[arg(long)]
     pub rejoin: bool,
@@ -133,6 +148,88 @@ pub struct NodeArguments {
     /// How the plugin is loaded.
     #[command(flatten)]
     pub source: SourceArguments,
+}
+
+/// `host live backup`.
+#[derive(Debug, Args)]
+pub struct BackupArguments {
+    /// The cluster (.toml)
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: PathBuf,
+    /// The file to write; it must not exist
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// The number of the node [default: the running node with the most progress, by [operations] of the cluster]
+    #[arg(long, value_name = "N")]
+    pub id: Option<u32>,
+}
+
+/// `host live restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArguments {
+    /// The cluster (.toml), which has no data
+    #[arg(value_name = "CLUSTER")]
+    pub cluster: PathBuf,
+    /// The backup
+    #[arg(value_name = "FILE")]
+    pub backup: PathBuf,
+    /// Restore a state that was written under another build of the component, other parameters, another network or another size of the
+    /// cluster
+    #[arg(long)]
+    pub take_data: bool,
+    /// How much the plugin may use up.
+    #[command(flatten)]
+    pub limits: LimitArguments,
+    /// How the plugin is loaded.
+    #[command(flatten)]
+    pub source: SourceArguments,
+}
+
+/// The form of the lines that nodes write on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogForm {
+    /// A line of text
+    #[default]
+    Text,
+    /// A JSON object per line
+    Json,
+}
+
+impl LogForm {
+    /// Its name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+
+    /// A line of the cluster, at the present time.
+    pub fn line(self, words: &str) -> String {
+        match self {
+            Self::Text => format!("{} {words}", stamp()),
+            Self::Json => self.of(&stamp(), None, None, words, 0),
+        }
+    }
+
+    /// A line of a node, or of a process for all of them, that is not in a log; without the time as text.
+    pub fn untimed(self, node: Option<u32>, words: &str) -> String {
+        match self {
+            Self::Text => words.to_owned(),
+            Self::Json => self.of(&stamp(), node, None, words, 0),
+        }
+    }
+
+    /// A JSON object on one line.
+    pub fn of(self, time: &str, node: Option<u32>, kind: Option<&str>, message: &str, left_out: u64) -> String {
+        let mut line = json!({ "time": time, "message": guarded(message, false) });
+        node.into_iter().for_each(|node| line["node"] = node.into());
+        kind.into_iter().for_each(|kind| line["kind"] = kind.into());
+        if left_out > 0 {
+            line["left_out"] = left_out.into();
+        }
+        line.to_string()
+    }
 }
 
 /// `host live status`.

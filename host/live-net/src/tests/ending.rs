@@ -128,7 +128,7 @@ impl Started {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let ((place, metrics), lines) = (place(&trial, &folder), Arc::<Mutex<Vec<String>>>::default());
         let (kept, all_end) = (Arc::clone(&lines), Arc::<AtomicBool>::default());
-        let log = Sink::new(move |line| kept.lock().expect("no holder panics").push(line.to_owned()));
+        let log = Sink::new(move |line| kept.lock().expect("no holder panics").push(line.to_string()));
         let place = Place { log, operations, all_end: Arc::clone(&all_end), ..place };
         let (stop, protocol) = (Arc::<AtomicBool>::default(), Gated::default());
         let ended = start(Arc::new(protocol.clone()), &place, &stop);

@@ -444,7 +444,7 @@ fn state_of(record: &Record) -> DurableState {
 }
 
 /// Checks that a node may use a file of this owner.
-fn check<E>(owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), Trouble<E>> {
+pub(super) fn check<E>(owner: &Owner, here: &Owner, takes_over: bool) -> Result<(), Trouble<E>> {
     if (owner.node, &owner.plugin) != (here.node, &here.plugin) {
         return Err(Trouble::Other(Box::new(owner.clone())));
     }

@@ -10,17 +10,20 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `backup` | the durable state of a node at one moment |
 //! | `changes` | records that are changes of the record before |
 //! | `edits` | the difference of a durable state from the one before |
 //! | `log` | the file of a node: opening, writing, replacing it |
 //! | `records` | the format of the file |
 //! | `tests` | files with changes, on a disk that counts the bytes written |
 
+mod backup;
 mod changes;
 mod edits;
 mod log;
 pub mod records;
 
+pub use backup::{Backup, NoBackup};
 pub use log::{Disk, Files, Trouble, Ways};
 pub use records::{ENTRIES_MAX, FILE_LONGEST, MAP_MAX, Owner, PROTOCOL_MAX, RECORD_MAX};
 

@@ -52,6 +52,13 @@ pub(super) fn status(arguments: &StatusArguments, environment: &mut Environment<
     Ok(if all.iter().all(is_well) { Exit::Ok } else { Exit::Unexpected })
 }
 
+/// The running node whose protocol has the most progress, the first of several ones; none if none says it.
+pub(super) fn furthest(spec: &RunningSpec, environment: &Environment<'_>) -> Option<u32> {
+    let mut all = ask(spec, environment);
+    compare(&mut all, spec.operations.progress.as_deref()?);
+    all.iter().find(|found| found.lag == Some(0.0)).map(|found| found.id as u32)
+}
+
 /// Asks all nodes at the same time, since each may take some seconds.
 fn ask(spec: &RunningSpec, environment: &Environment<'_>) -> Vec<Found> {
     let path = spec.operations.status.as_deref();
