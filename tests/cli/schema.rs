@@ -250,6 +250,7 @@ fn schemas_of_files_know_what_the_program_knows() {
     for (section, key, before) in [
         ("", "network", "possible values: "),
         ("", "audit", "possible values: "),
+        ("faults", "outage-writes", "possible values: "),
         ("strategy", "algo", "possible values: "),
         ("strategy", "fairness", "possible values: "),
         ("strategy", "timers", "possible values: "),
