@@ -98,7 +98,9 @@ fn comparisons_are_reported_and_refused() {
     assert!(undecided.out.contains("undecided: the bound of 2 events was hit"), "{undecided:?}");
     let undecided = run(&["--memory", "64KiB"]).exits(130);
     assert!(undecided.out.contains("memory was hit") || undecided.err.contains("memory is used up"), "{undecided:?}");
-    run(&["--fields", "copy.none"]).exits(151).says(&["no state of either component has the field `copy.none`"]);
+    run(&["--fields", "copy.none", "--time", "5s"])
+        .exits(151)
+        .says(&["no state of either component has the field `copy.none`"]);
     run(&["--fields", "copy..none"]).exits(2);
     run(&["--", "--algo", "bdfs"]).exits(151).says(&["it takes no strategy, and after `--` no `--algo`"]);
     run(&["--", "--always", "x=true"]).exits(151).says(&["takes no cluster with properties from outside", "--fields"]);
@@ -109,6 +111,7 @@ fn comparisons_are_reported_and_refused() {
         .exits(151)
         .says(&["takes no cluster with nodes with components of their own"]);
     run(&["--set-old", "nothing=1"]).exits(151).says(&["nothing"]);
-    place.host(&["refine", "guest.wasm", "none.wasm"]).exits(150).says(&["none.wasm"]);
-    place.host(&["refine", "guest.wasm", "guest.wasm"]).exits(151).says(&["describes no state, so it shows no views"]);
+    let guests = |old: &str| place.host(&["refine", "guest.wasm", old, "--", "--nodes", "2"]);
+    guests("none.wasm").exits(150).says(&["none.wasm"]);
+    guests("guest.wasm").exits(151).says(&["describes no state, so it shows no views"]);
 }
