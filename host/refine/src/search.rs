@@ -9,7 +9,7 @@
 //! state was reached before with a part of its set: each difference behind it is one behind the earlier pair, and not longer there.
 //!
 //! Guarantee: a difference is one. Complete: yes, if it ends without a bound; that needs finitely many states of both. Memory: all
-//! states of both systems, and the sets, of which there can be exponentially many.
+//! states of both systems, and the sets: there can be exponentially many.
 //! Source: the subset construction, and antichains: De Wulf, Doyen, Henzinger, Raskin, "Antichains: a new algorithm for checking
 //! universality of finite automata", CAV 2006. Differs in the breadth-first order, which keeps the difference a shortest one.
 

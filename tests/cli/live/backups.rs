@@ -10,7 +10,7 @@ use super::judge::{Operation, Outcome};
 use super::operations::{STORE, Service};
 use super::watched::{put, wait};
 
-/// What a command says, on either stream, and whether it succeeds.
+/// The output of a command, of both streams, and whether it succeeds.
 fn types(service: &Service, command: &str) -> (bool, String) {
     let ran = service.desk.types(command);
     let said = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();

@@ -106,10 +106,10 @@ pub struct UpArguments {
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
-    /// How much the plugin may use up at each node.
+    /// The limits of the plugin at each node.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }
@@ -142,10 +142,10 @@ pub struct NodeArguments {
     /// Whether the nodes are watched.
     #[command(flatten)]
     pub watch: WatchArguments,
-    /// How much the plugin may use up.
+    /// The limits of the plugin.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }
@@ -177,10 +177,10 @@ pub struct RestoreArguments {
     /// cluster
     #[arg(long)]
     pub take_data: bool,
-    /// How much the plugin may use up.
+    /// The limits of the plugin.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }

@@ -66,7 +66,7 @@ pub struct InspectArguments {
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }
@@ -92,7 +92,7 @@ pub struct GraphArguments {
     /// The format, regardless of the ending
     #[arg(long, value_name = "FORMAT", value_parser = ["svg", "dot"])]
     pub format: Option<String>,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
     /// Options of `host run` that define the cluster, such as --set bug=last-response --nodes 2
@@ -129,7 +129,7 @@ pub struct DoctorArguments {
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }

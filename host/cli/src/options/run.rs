@@ -212,7 +212,7 @@ pub struct RunArguments {
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }

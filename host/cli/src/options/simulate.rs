@@ -127,7 +127,7 @@ pub struct SimulateArguments {
     /// Print one JSON object instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
     /// Options of `host run` that define the cluster, such as --nodes 5 --set bug=last-response; --time and --memory there bound the

@@ -35,7 +35,7 @@ pub struct TraceArguments {
     /// What the plugin may use up.
     #[command(flatten)]
     pub limits: LimitArguments,
-    /// How the plugin is loaded.
+    /// The way to load the plugin.
     #[command(flatten)]
     pub source: SourceArguments,
 }

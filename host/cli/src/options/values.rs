@@ -26,7 +26,7 @@ impl From<SourceArguments> for Source {
     }
 }
 
-/// How much the plugin may use up.
+/// The limits of the plugin.
 #[derive(Clone, Debug, Default, Args)]
 pub struct LimitArguments {
     /// What the plugin may use up, such as fuel=1000000 or memory=64MiB; can be repeated. `--help` lists them

@@ -171,7 +171,7 @@ mod tests {
     }
 
     impl Naive {
-        /// The maps that each subset of the writes leaves, carried out in order.
+        /// The maps that each subset of the writes leaves, applied in order.
         fn disks(&self) -> BTreeSet<Vec<u8>> {
             let subset = |chosen: u32| {
                 let mut map = self.synced.clone();

@@ -26,6 +26,9 @@ pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<
     written.map_err(|error| cannot_write(given, &error))
 }
 
+/// Whether something was written; otherwise why not.
+type Written = std::result::Result<(), Failure>;
+
 /// Writes a file piece by piece, atomically: it is never seen in part. Makes the folder if it is not there.
 ///
 /// # Errors
@@ -34,8 +37,8 @@ pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<
 pub fn write_with(
     given: &Path,
     directory: &Path,
-    fill: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> std::result::Result<(), Failure>) -> std::result::Result<(), Failure>,
-) -> std::result::Result<(), Failure> {
+    fill: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> Written) -> Written,
+) -> Written {
     let path = directory.join(given);
     let folder = path.parent().unwrap_or(directory);
     let new = missing(folder);

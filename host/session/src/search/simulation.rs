@@ -218,7 +218,7 @@ pub fn adapt(mut spec: RunSpec, asked: &SimulationSpec) -> Result<RunSpec, Failu
     let loses_any = *outage_writes == Some(OutageWrites::Any);
     if loses_any && asked.runtime.is_some() {
         return refuse(
-            "`--outage-writes any` with nodes that ship: their data file is a log, of which a kill loses the end",
+            "`--outage-writes any` with nodes that ship: their data file is a log, and a kill loses its end",
             "give --model, or leave it out",
         );
     }
