@@ -104,7 +104,8 @@ fn run_page(name: &str, page: &str) -> usize {
         };
         let is_judged = |line: &str| {
             let is_refused = [": not-linearizable", ": refused"].iter().any(|end| line.ends_with(end));
-            is_refused || line.trim_start().starts_with("this execution violates ")
+            let differs = line.contains(": differs from ");
+            is_refused || differs || line.trim_start().starts_with("this execution violates ")
         };
         let code = match () {
             () if shows("violation: deadlock") => 11,

@@ -2,7 +2,7 @@
 //!
 //! The *view* of a global state consists of the descriptions of its nodes, or of some fields of them. An execution shows a sequence of
 //! views, in which a view that does not change counts once: *stuttering*. The new system *refines* the old one if it shows no sequence
-//! that the old one cannot show. Messages in flight are in no view, nor are the faults so far.
+//! that the old one cannot show. Messages in flight and the faults so far are in no view.
 //!
 //! Knows of plugins only what a [`Stepper`](host_model::lts::Stepper) shows, and nothing of files and clocks.
 //!

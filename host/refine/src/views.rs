@@ -89,7 +89,7 @@ impl Views {
         self.node(key, View::Described(value))
     }
 
-    /// The view of a node whose handler has failed.
+    /// The view of a node with a failed handler.
     pub(crate) fn failed(&mut self) -> NodeView {
         self.node("failed".to_owned(), View::Failed)
     }
