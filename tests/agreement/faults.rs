@@ -60,7 +60,7 @@ fn with_outages(seed: u64) -> System {
 /// Outages that lose any unsynced entries.
 fn with_loose_entries(seed: u64) -> System {
     let system = with_outages(seed);
-    let toy = system.toy.clone().in_medium(if seed % 7 == 0 { Medium::Persisted } else { Medium::Digits });
+    let toy = system.toy.clone().in_medium(if seed.is_multiple_of(7) { Medium::Persisted } else { Medium::Digits });
     System { toy, outage_writes: OutageWrites::Any, ..system }
 }
 

@@ -27,7 +27,7 @@ fn files_are_short() {
 const TRANSLATED_IN_DOCUMENTS_MAX: usize = 6;
 const TRANSLATED_IN_SOURCES_MAX: usize = 33;
 const NOUN_CLAUSES_IN_DOCUMENTS_MAX: usize = 4;
-const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 46;
+const NOUN_CLAUSES_IN_SOURCES_MAX: usize = 35;
 const EXPECTS_MAX: usize = 227;
 
 /// Whether a source is for tests alone.

@@ -212,10 +212,11 @@ impl Search<'_, '_, '_, '_, '_> {
 
     /// The set of states of one view with all that events without a change lead to; none without states.
     fn closed(&mut self, states: Vec<StateId>) -> Result<Option<SetId>, Halt> {
-        let mut members: FxHashSet<StateId> = states.into_iter().collect();
-        let mut left: Vec<StateId> = members.iter().copied().collect();
         // The ids of states depend on the order in which they are reached, and reach no output; a fixed order makes runs alike.
+        let mut left = states;
         left.sort_unstable();
+        left.dedup();
+        let mut members: FxHashSet<StateId> = left.iter().copied().collect();
         while let Some(state) = left.pop() {
             self.poll()?;
             let view = self.old.view(state);

@@ -180,8 +180,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     of_outages(
         "an outage loses nothing where a finding is confirmed",
-        "host/model/src/trace/replay.rs",
-        ["let map = fault_state.map_left(fault, present.as_ref());", "let map = present;"],
+        "host/model/src/trace/held.rs",
+        [
+            "    fault_state.map_left(fault, present.as_ref())",
+            "    present.filter(|_| fault_state.map_left(fault, None).is_none())",
+        ],
     ),
     of(
         "host-agreement",

@@ -14,6 +14,7 @@ use host_session::base::{Exit, Failure};
 use host_session::cluster::Cluster;
 use host_session::report::Saved;
 use host_session::search::finding::Violation;
+use host_session::search::simulated_cluster;
 use host_session::search::simulation::{self, Simulated, SimulationSpec, Tally, WatchSpec, Witnessed};
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ pub fn run(arguments: &SimulateArguments, program: &str, environment: &mut Envir
     given.process.source = arguments.source.into();
     let request = Request::new(given, &mut environment.context())?;
     let (cluster, simulated) = request.located(|| {
-        let spec = simulation::adapt(request.spec.clone(), &asked)?;
+        let spec = simulated_cluster::adapt(request.spec.clone(), &asked)?;
         let cluster = simulation::open(&spec, &mut environment.context())?;
         let simulated = simulation::run(&spec, &asked, &cluster, &mut environment.context())?;
         Ok((cluster, simulated))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cluster` | the scenario: nodes, parameters, networks, budgets of faults |
 //! | `faults` | the faults: a description of each, and the table of them |
+//! | `fault_event` | faults that are events of nodes |
 //! | `names` | the names of nodes for people |
 //! | `link` | the networks of links |
 //! | `length` | the maximum length of a message on a link |
@@ -16,6 +17,7 @@
 //! | `network` | messages in flight: those that can be taken next, and those that a step takes, loses and sends |
 
 mod cluster;
+mod fault_event;
 pub(crate) mod fault_state;
 pub mod faults;
 mod length;
@@ -29,8 +31,9 @@ mod route;
 mod unsynced;
 
 pub use cluster::{Scenario, ScenarioError};
+pub use fault_event::FaultEvent;
 pub use fault_state::FaultState;
-pub use faults::{FaultEvent, Faults};
+pub use faults::Faults;
 pub use link::{Link, Network};
 pub use loose_entries::DISKS_MAX;
 pub(crate) use loose_entries::Writes;

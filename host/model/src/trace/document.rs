@@ -145,10 +145,9 @@ impl TryFrom<Fields> for TraceEvent {
 
     fn try_from(fields: Fields) -> Result<Self, String> {
         let Fields { kind, from, payload, name, messages, cause, peer, lost, unsynced, disk } = fields;
-        let fault = |event: Option<FaultEvent>| match (unsynced, disk) {
-            (_, 0) => event.and_then(|event| event.losing(unsynced)),
-            (0, _) => event.and_then(|event| event.leaving(disk)),
-            _ => None,
+        let fault = |event: Option<FaultEvent>| match disk {
+            0 => event?.losing(unsynced),
+            _ => event?.leaving(disk).filter(|_| unsynced == 0),
         };
         let event = match (&*kind, from, payload, name, messages, cause, peer, lost) {
             // Only a fault loses writes.

@@ -12,7 +12,7 @@ use crate::scenario::fault_state::Rules;
 use crate::scenario::{FaultEvent, FaultState, InFlight, Links, Route};
 use crate::trace::document::{Sent, TraceEvent, TraceStep};
 pub use crate::trace::effects::{LostMessage, StepReport};
-use crate::trace::held::{map_before, present};
+use crate::trace::held::{map_before, map_left};
 use crate::trace::resolve::{Enabled, Situation, Unresolved, WantedMessage, resolve};
 
 /// The reason why a trace does not replay.
@@ -176,9 +176,7 @@ impl Replay {
                 Ok(StepReport::default())
             }
             Enabled::Fault(fault) => {
-                let present = (fault.disk() > 0).then(|| present(&mut *self.machines[node as usize]));
-                let fault_state = &mut self.fault_states[node as usize];
-                let map = fault_state.map_left(fault, present.as_ref());
+                let map = map_left(&mut *self.machines[node as usize], fault_state, fault);
                 let closed = fault_state.meet(fault, node);
                 self.announce(node, &closed);
                 match fault.peer() {
@@ -340,10 +338,7 @@ impl Replay {
                 report.fault = Some(fault);
             }
         }
-        if let Err(fault) = self.note_writes(node, &before, &report) {
-            self.stick(node, &fault)?;
-            (report.fault, report.state) = (Some(fault), None);
-        }
+        self.note_writes(node, &before, &mut report)?;
         if report.fault.is_some() {
             // The execution ends here: messages sent before are never delivered.
             report.effects.sent.clear();

@@ -26,19 +26,18 @@ pub fn write(given: &Path, text: &str, directory: &Path) -> std::result::Result<
     written.map_err(|error| cannot_write(given, &error))
 }
 
-/// Whether something was written; otherwise why not.
+/// The end of a write.
 type Written = std::result::Result<(), Failure>;
+
+/// Writes the next bytes of a file.
+type WriteNext<'w> = dyn FnMut(&[u8]) -> Written + 'w;
 
 /// Writes a file piece by piece, atomically: it is never seen in part. Makes the folder if it is not there.
 ///
 /// # Errors
 ///
 /// As for [`write`], and those of `fill`; nothing is left behind then.
-pub fn write_with(
-    given: &Path,
-    directory: &Path,
-    fill: &mut dyn FnMut(&mut dyn FnMut(&[u8]) -> Written) -> Written,
-) -> Written {
+pub fn write_with(given: &Path, directory: &Path, fill: &mut dyn FnMut(&mut WriteNext<'_>) -> Written) -> Written {
     let path = directory.join(given);
     let folder = path.parent().unwrap_or(directory);
     let new = missing(folder);

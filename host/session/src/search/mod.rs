@@ -22,6 +22,7 @@
 //! | `log` | logs of a running cluster, and the executions that explain them |
 //! | `refinement` | two components compared by their sequences of views |
 //! | `simulation` | simulated runs, to a confirmed finding |
+//! | `simulated_cluster` | the cluster of simulated runs |
 //! | `engine` | what these run: the model or nodes, with checkers or without |
 //! | `watch` | the tasks of their checkers |
 //! | `script` | scripts of simulated runs, from files |
@@ -45,6 +46,7 @@ pub mod refusal;
 pub mod replay;
 mod run;
 pub mod script;
+pub mod simulated_cluster;
 pub mod simulation;
 pub mod states;
 mod telling;

@@ -133,7 +133,7 @@ impl LooseDisk {
         }
     }
 
-    fn left(&self) -> std::collections::BTreeSet<Option<u8>> {
+    fn left(&self) -> BTreeSet<Option<u8>> {
         // Of each digit, any write can be the last one that is kept.
         let values = |place: usize| std::iter::once(&self.synced).chain(&self.writes).map(move |digits| digits[place]);
         values(0).flat_map(|low| values(1).map(move |high| (low + 3 * high).checked_sub(1))).collect()
