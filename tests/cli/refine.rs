@@ -100,7 +100,7 @@ fn comparisons_are_reported_and_refused() {
     assert!(undecided.out.contains("memory was hit") || undecided.err.contains("memory is used up"), "{undecided:?}");
     run(&["--fields", "copy.none", "--time", "5s"])
         .exits(151)
-        .says(&["no state of either component has the field `copy.none`"]);
+        .says(&["no state that was reached has the field `copy.none`"]);
     run(&["--fields", "copy..none"]).exits(2);
     run(&["--", "--algo", "bdfs"]).exits(151).says(&["it takes no strategy, and after `--` no `--algo`"]);
     run(&["--", "--always", "x=true"]).exits(151).says(&["takes no cluster with properties from outside", "--fields"]);

@@ -39,7 +39,8 @@ fn wrong(schema: &Value, value: &Value, root: &Value, path: &str) -> Vec<String>
                 complain(format!("is none of {argument}"))
             }
             "minimum" if value.is_number() && value.as_f64() < argument.as_f64() => complain("is too small".to_owned()),
-            "const" | "enum" | "minimum" => Vec::new(),
+            "maximum" if value.is_number() && value.as_f64() > argument.as_f64() => complain("is too large".to_owned()),
+            "const" | "enum" | "minimum" | "maximum" => Vec::new(),
             "pattern" => {
                 // The only one: an even number of hexadecimal digits.
                 assert_eq!(argument, "^([0-9a-f]{2})*$");
@@ -308,6 +309,8 @@ fn files_of_the_repository_fit_their_schemas() {
         (&scenario, "nodes = \"three\""),
         (&scenario, "[faults]\nresets = -1"),
         (&scenario, "[faults]\nresets = \"often\""),
+        (&scenario, "[faults]\nresets = 200"),
+        (&scenario, "[faults]\nresets = \"unlimited\""),
         (&scenario, "[strategy]\nalgo = \"magic\""),
         (&scenario, "[expect]\nresult = \"fine\""),
         (&scenario, "[[node]]\nplugin = \"a\""),

@@ -69,7 +69,12 @@ fn a_backup_under_load_restores_into_a_cluster_that_starts() {
     service.desk.component("lock");
     service.describe("plugin = \"lock.wasm\"\n");
     refuses(&service, RESTORE, &["store.backup is of raft-kv, and the cluster runs lock"]);
-    assert!(!service.desk.path("data/node-0.disk").exists(), "nothing is restored in part");
+    assert!(!service.desk.path("data").exists(), "nothing is restored in part, and no name is drawn");
+    std::fs::create_dir(service.desk.path("data")).expect("a folder");
+    service.desk.put("data/cluster-name", b"drawn-0\n");
+    service.describe(&format!("plugin = \"raft-kv.wasm\"\n{STORE}"));
+    refuses(&service, RESTORE, &["cluster-name exists: the cluster has data"]);
+    std::fs::remove_dir_all(service.desk.path("data")).expect("no node runs");
 
     service.describe(&format!("plugin = \"raft-kv.wasm\"\n{STORE}"));
     let (is_ok, said) = types(&service, RESTORE);

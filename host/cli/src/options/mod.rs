@@ -361,7 +361,7 @@ const FOLLOW_EXAMPLES: &str = "Examples:\n  \
 
 const REFINE_EXAMPLES: &str = "Examples:\n  \
     host refine plugins/register-go plugins/register\n  \
-    host refine plugins/paxos plugins/paxos --set-new bug=last-response --fields Running.learner.chosen -- --set proposers=2";
+    host refine plugins/paxos plugins/paxos --set-new bug=last-response -- --set proposers=2";
 
 const EXPORT_EXAMPLES: &str = "Examples:\n  \
     host export trace.json --format itf --out trace.itf.json\n  \

@@ -169,7 +169,7 @@ impl Text<'_> {
         rows.extend((!assumed.links.is_empty()).then(|| row("links", list(&words::links(&assumed.links)))));
         let arrives = assumed.progress.as_ref().is_some_and(ProgressRules::each_message_arrives);
         rows.push(row("faults", assumed.faults.text(assumed.order, arrives)));
-        let loses_any = assumed.outage_writes.map(|_| "any unsynced entry is lost, whatever is left of the others");
+        let loses_any = assumed.outage_writes.map(|_| "any unsynced entry can be lost, each by itself");
         rows.extend(loses_any.map(|words| row("outages", words.to_owned())));
         let can_lose = assumed.faults.can_lose(assumed.order);
         rows.extend(assumed.progress.as_ref().map(|rules| row("progress", progress(rules, can_lose))));

@@ -130,7 +130,7 @@ impl LooseEntries {
 }
 
 const TOO_MANY: &str = "a power outage can leave more than";
-const REMEDY: &str = "too many entries are not synced; call `sync` more often, or lose only the latest writes";
+const REMEDY: &str = "too many entries are not synced; call `sync` more often, or give --outage-writes prefix";
 
 /// The writes of a handler.
 pub(crate) struct Writes<'w> {

@@ -53,7 +53,8 @@ impl RunningSpec {
         Ok(())
     }
 
-    fn name_file(&self) -> PathBuf {
+    /// The file with the drawn name, relative to the working directory.
+    pub fn name_file(&self) -> PathBuf {
         self.data.join(FILE)
     }
 }

@@ -57,16 +57,35 @@ pub(super) fn restore(arguments: &RestoreArguments, environment: &mut Environmen
     let mut spec = super::read(&arguments.cluster, arguments.source, &arguments.limits, environment)?;
     let path = environment.path(&arguments.backup);
     let bytes = host_live_net::data_of(&path).map_err(Failure::system)?;
-    let bytes =
-        bytes.ok_or_else(|| Failure::configuration(format_args!("there is no {}", shown(&arguments.backup))))?;
+    let bytes = bytes.ok_or_else(|| {
+        Failure::configuration(format_args!("there is no {}", shown(&arguments.backup)))
+            .help("name a file that `host live backup` has written")
+    })?;
     let backup = Backup::read(&bytes)
         .map_err(|wrong| refused(&arguments.backup, wrong, "use another backup; this one is no use"))?;
     let disks: Vec<PathBuf> = (0..spec.nodes.len() as u32).map(|id| environment.path(&spec.disk(id))).collect();
-    refuse_data(&disks)?;
+    let name = environment.path(&spec.name_file());
+    refuse_data(&disks, &name)?;
     // A new cluster: nodes of the former one are refused.
     spec.draw_name(RandomState::new().build_hasher().finish(), &environment.context())?;
     spec.recall_name(&environment.context())?;
-    let running = Running::open(&spec, &mut environment.context())?;
+    let restored = restore_nodes(&spec, &disks, &backup, arguments, environment);
+    if restored.is_err() {
+        drop(std::fs::remove_file(&name));
+        drop(name.parent().map(std::fs::remove_dir));
+    }
+    restored
+}
+
+/// Makes the data of all nodes; none if one cannot be made.
+fn restore_nodes(
+    spec: &RunningSpec,
+    disks: &[PathBuf],
+    backup: &Backup,
+    arguments: &RestoreArguments,
+    environment: &mut Environment<'_>,
+) -> Result<Exit, Failure> {
+    let running = Running::open(spec, &mut environment.context())?;
     let (name, digest) = running.stated();
     let component = (name.to_owned(), digest.to_owned());
     let mut owners = Vec::new();
@@ -74,7 +93,7 @@ pub(super) fn restore(arguments: &RestoreArguments, environment: &mut Environmen
         let seat = running.seat(id, 0, &environment.context())?;
         owners.push(Owner::new(&seat.identity, seat.settings.network, &component));
     }
-    check(&backup, &owners[0], arguments)?;
+    check(backup, &owners[0], arguments)?;
     let folder = disks[0].parent().unwrap_or(Path::new("."));
     host_live_net::make_folder(folder)
         .map_err(|error| Failure::system(format_args!("cannot make {}: {error}", shown(folder))))?;
@@ -93,15 +112,17 @@ pub(super) fn restore(arguments: &RestoreArguments, environment: &mut Environmen
     environment.print(&format!(
         "{nodes} with the state of node {from}, start {}, {}\n",
         backup.start(),
-        entries(&backup)
+        entries(backup)
     ))?;
     Ok(Exit::Ok)
 }
 
 /// Refuses to restore where some node has data.
-fn refuse_data(disks: &[PathBuf]) -> Result<(), Failure> {
+fn refuse_data(disks: &[PathBuf], name: &Path) -> Result<(), Failure> {
     let files = disks.iter().flat_map(|disk| ["disk", "lock", "next"].map(|extension| disk.with_extension(extension)));
-    let Some(there) = files.into_iter().find(|file| file.symlink_metadata().is_ok()) else { return Ok(()) };
+    let Some(there) = files.chain([name.to_owned()]).find(|file| file.symlink_metadata().is_ok()) else {
+        return Ok(());
+    };
     let failure = Failure::configuration(format_args!("{} exists: the cluster has data", shown(&there)));
     Err(failure
         .help("end its nodes and move the folder of the data away, or name another one in the file of the cluster"))

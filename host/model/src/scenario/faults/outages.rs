@@ -5,8 +5,8 @@ use super::{Budget, Effect, FaultDescription, InSimulations, Keeps, Loses, NodeF
 /// As a reset, but writes after the last `sync` can be lost: the latest ones, of whole handlers.
 pub const FAULT: FaultDescription = FaultDescription {
     budget: Budget {
-        help: "Power outages of each node: as a reset, and the latest writes to the durable map can be lost, if the protocol calls \
-               `sync` and has not done so since [default: 0]",
+        help: "Power outages of each node: as a reset, and writes to the durable map since the last `sync` can be lost, see \
+               --outage-writes, if the protocol calls `sync` [default: 0]",
         one: "outage",
         scope: Scope::Node,
         may_be_unlimited: false,
