@@ -12,7 +12,7 @@ pub enum Exit {
     Usage = 2,
     /// A state without a next event where the protocol should continue.
     Deadlock = 11,
-    /// An `always` property is violated, a history is not linearizable, a log is refused, or components differ.
+    /// An `always` property is violated; a history, a log or a new component is refused.
     Safety = 12,
     /// An `eventually` property is violated.
     Liveness = 13,
@@ -40,10 +40,7 @@ pub const TABLE: &[(Exit, &str)] = &[
     (Exit::Unexpected, "a scenario or test failed, or --why-different found states that look the same"),
     (Exit::Usage, "the command line is not understood"),
     (Exit::Deadlock, "no event is possible, and a node is not done (checked with --deadlock)"),
-    (
-        Exit::Safety,
-        "an `always` property is violated, a history is not linearizable, a log is refused, or components differ",
-    ),
+    (Exit::Safety, "an `always` property is violated; a history, a log or a new component is refused"),
     (Exit::Liveness, "an `eventually` property is violated"),
     (Exit::GuestFault, "the plugin traps, diverges, exceeds a limit or is not deterministic"),
     (Exit::NeverReached, "the search is complete, and a `sometimes` property holds in no state"),
