@@ -69,12 +69,17 @@ pub(super) fn restore(arguments: &RestoreArguments, environment: &mut Environmen
     // A new cluster: nodes of the former one are refused.
     spec.draw_name(RandomState::new().build_hasher().finish(), &environment.context())?;
     spec.recall_name(&environment.context())?;
-    let restored = restore_nodes(&spec, &disks, &backup, arguments, environment);
-    if restored.is_err() {
+    restore_nodes(&spec, &disks, &backup, arguments, environment).inspect_err(|_| {
         drop(std::fs::remove_file(&name));
         drop(name.parent().map(std::fs::remove_dir));
-    }
-    restored
+    })?;
+    let (from, nodes) = (backup.owner().node, count(disks.len() as u64, "node"));
+    environment.print(&format!(
+        "{nodes} with the state of node {from}, start {}, {}\n",
+        backup.start(),
+        entries(&backup)
+    ))?;
+    Ok(Exit::Ok)
 }
 
 /// Makes the data of all nodes; none if one cannot be made.
@@ -84,7 +89,7 @@ fn restore_nodes(
     backup: &Backup,
     arguments: &RestoreArguments,
     environment: &mut Environment<'_>,
-) -> Result<Exit, Failure> {
+) -> Result<(), Failure> {
     let running = Running::open(spec, &mut environment.context())?;
     let (name, digest) = running.stated();
     let component = (name.to_owned(), digest.to_owned());
@@ -108,13 +113,7 @@ fn restore_nodes(
             return Err(Failure::system(error).help("nothing is restored; mend the cause, and restore again"));
         }
     }
-    let (from, nodes) = (backup.owner().node, count(disks.len() as u64, "node"));
-    environment.print(&format!(
-        "{nodes} with the state of node {from}, start {}, {}\n",
-        backup.start(),
-        entries(backup)
-    ))?;
-    Ok(Exit::Ok)
+    Ok(())
 }
 
 /// Refuses to restore where some node has data.
